@@ -1,0 +1,1 @@
+"""The lab: measures allocators side by side on workloads and on real programs."""

@@ -1,0 +1,5 @@
+"""The one exception that the command line turns into a line on stderr."""
+
+
+class LabError(Exception):
+    """Something that the user can act on; its text is one sentence that says what and how."""

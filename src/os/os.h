@@ -1,0 +1,107 @@
+/* The contract with the operating system: everything the allocator asks of it, and nothing else.
+ * One file per system implements it (os_linux.c). None of these functions allocates; all may be
+ * called from any thread at any time, and before libc has run its constructors.
+ *
+ * Address ranges are given in bytes. Unless stated otherwise both ends are multiples of the page
+ * size, and failing leaves the range as it was. What free may lead to (reserve, commit, purge, unmap,
+ * huge pages, clock, locks, the thread hook) keeps errno.
+ */
+#ifndef HAK_OS_OS_H
+#define HAK_OS_OS_H
+
+#include "base/atomics.h"
+#include "base/attr.h"
+
+/* Reads page size, limits and time source once. Must run before any other function here. */
+void hak_os_init(void);
+
+/* Page size in bytes: 4, 16 or 64 KiB. */
+size_t hak_os_page_size(void);
+
+/* The soft limit on this process's address space in bytes, SIZE_MAX when there is none. */
+size_t hak_os_address_limit(void);
+
+enum hak_os_reserve { HAK_OS_NO_ACCESS, HAK_OS_READ_ZERO };
+
+/* Reserves bytes of address space aligned to align (a power of two), with no memory behind it.
+ * HAK_OS_READ_ZERO makes it readable as zeros. Returns NULL when the system refuses. */
+void *hak_os_reserve(size_t bytes, size_t align, enum hak_os_reserve kind);
+
+/* Makes a reserved range readable and writable; pages appear, zeroed, when touched.
+ * False when a limit forbids it. */
+bool hak_os_commit(void *p, size_t bytes);
+
+/* Gives the pages back at once; the range stays usable and reads as zeros afterwards.
+ * False when the system refused: the contents are then unchanged. */
+bool hak_os_purge(void *p, size_t bytes);
+
+/* Maps zeroed memory of its own, aligned to align (a power of two >= the page size), or NULL. */
+void *hak_os_map(size_t bytes, size_t align);
+
+/* Unmaps a range of a mapping made by hak_os_map or hak_os_reserve. False when the system could not (it
+ * has too many mappings): the range is mapped still, but its pages have been given back. */
+bool hak_os_unmap(void *p, size_t bytes);
+
+/* Maps zeroed memory at an address that hak_os_unmap has freed. On failure *taken says whether
+ * something else is there by now; otherwise memory is out. */
+bool hak_os_map_again(void *p, size_t bytes, bool *taken);
+
+/* Changes the length of a mapping in place; false when it cannot grow there. */
+bool hak_os_resize(void *p, size_t old_bytes, size_t new_bytes);
+
+/* Moves the pages of a mapping onto the start of the mapping at to, which it replaces up to
+ * new_bytes. False when the system refused: both are then unchanged. */
+bool hak_os_move(void *from, size_t old_bytes, void *to, size_t new_bytes);
+
+/* Advises for (true) or against (false) huge pages; errors are ignored. */
+void hak_os_huge_pages(void *p, size_t bytes, bool wanted);
+
+/* Milliseconds of a monotonic clock with the resolution of a scheduler tick; wraps after 49 days,
+ * so only differences count. */
+uint32_t hak_os_now_ms(void);
+
+/* A mutex of four bytes that never allocates. Zero-initialized is unlocked. */
+struct hak_lock {
+    _Atomic uint32_t word;
+};
+void hak_lock_contended(struct hak_lock *lock);
+void hak_lock_wake(struct hak_lock *lock);
+
+HAK_INLINE bool hak_lock_try(struct hak_lock *lock)
+{
+    uint32_t unlocked = 0;
+    return atomic_compare_exchange_strong_explicit(&lock->word, &unlocked, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+HAK_INLINE void hak_lock_acquire(struct hak_lock *lock)
+{
+    if (HAK_UNLIKELY(!hak_lock_try(lock)))
+        hak_lock_contended(lock);
+}
+
+HAK_INLINE void hak_lock_release(struct hak_lock *lock)
+{
+    if (HAK_UNLIKELY(atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2))
+        hak_lock_wake(lock);
+}
+
+/* Only for the child of a fork, where no other thread exists. */
+HAK_INLINE void hak_lock_reset(struct hak_lock *lock)
+{
+    hak_store_relaxed(&lock->word, 0);
+}
+
+/* Tells the processor that this is a spin-wait loop. */
+void hak_os_relax(void);
+
+/* Calls hook(value) in every thread that called hak_os_thread_hook_arm(value) when it exits, as
+ * late among the thread's destructors as the system allows. Arm may run with no memory left. Where the
+ * system has no key to spare for it, threads exit without the hook. */
+void hak_os_thread_hook_init(void (*hook)(void *));
+void hak_os_thread_hook_arm(void *value);
+
+/* Registers the three fork handlers. */
+void hak_os_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
+
+#endif

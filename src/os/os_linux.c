@@ -1,0 +1,210 @@
+#include "os/os.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static size_t page_size;
+static pthread_key_t thread_key;
+static bool have_key;
+static void (*thread_hook)(void *);
+
+void hak_os_init(void)
+{
+    page_size = getauxval(AT_PAGESZ);
+    if (page_size == 0)
+        page_size = 4096;
+}
+
+size_t hak_os_page_size(void)
+{
+    return page_size;
+}
+
+size_t hak_os_address_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    return limit.rlim_cur;
+}
+
+static void *map_anonymous(size_t bytes, int prot, int flags)
+{
+    void *p = mmap(NULL, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Maps bytes at an aligned address: the kernel often returns one by itself when its neighbour is
+ * aligned, so the wasteful way (map more, cut both ends) is the second try. */
+static void *map_aligned(size_t bytes, size_t align, int prot, int flags)
+{
+    void *p = NULL;
+    if (align <= (1u << 16)) {
+        p = map_anonymous(bytes, prot, flags);
+        if (p == NULL || ((uintptr_t)p & (align - 1)) == 0)
+            return p;
+        munmap(p, bytes);
+    }
+    if (bytes > SIZE_MAX - align)
+        return NULL;
+    char *wide = map_anonymous(bytes + align, prot, flags);
+    if (wide == NULL)
+        return NULL;
+    char *aligned = (char *)hak_round_up((uintptr_t)wide, align);
+    size_t head = (size_t)(aligned - wide);
+    if (head != 0)
+        munmap(wide, head);
+    if (align != head)
+        munmap(aligned + bytes, align - head);
+    return aligned;
+}
+
+void *hak_os_reserve(size_t bytes, size_t align, enum hak_os_reserve kind)
+{
+    int saved = errno;
+    void *p = map_aligned(bytes, align, kind == HAK_OS_READ_ZERO ? PROT_READ : PROT_NONE,
+                          MAP_NORESERVE);
+    errno = saved;
+    return p;
+}
+
+bool hak_os_commit(void *p, size_t bytes)
+{
+    int saved = errno;
+    bool done = mprotect(p, bytes, PROT_READ | PROT_WRITE) == 0;
+    errno = saved;
+    return done;
+}
+
+bool hak_os_purge(void *p, size_t bytes)
+{
+    int saved = errno;
+    bool done = madvise(p, bytes, MADV_DONTNEED) == 0;
+    errno = saved;
+    return done;
+}
+
+void *hak_os_map(size_t bytes, size_t align)
+{
+    return map_aligned(bytes, align, PROT_READ | PROT_WRITE, 0);
+}
+
+bool hak_os_unmap(void *p, size_t bytes)
+{
+    int saved = errno;
+    bool done = munmap(p, bytes) == 0;
+    if (!done)
+        madvise(p, bytes, MADV_DONTNEED);
+    errno = saved;
+    return done;
+}
+
+bool hak_os_map_again(void *p, size_t bytes, bool *taken)
+{
+    void *got = mmap(p, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    *taken = got == MAP_FAILED ? errno == EEXIST : got != p;
+    if (got != p && got != MAP_FAILED) /* a kernel that takes the address for a hint */
+        munmap(got, bytes);
+    return got == p;
+}
+
+bool hak_os_resize(void *p, size_t old_bytes, size_t new_bytes)
+{
+    return mremap(p, old_bytes, new_bytes, 0) != MAP_FAILED;
+}
+
+bool hak_os_move(void *from, size_t old_bytes, void *to, size_t new_bytes)
+{
+    return mremap(from, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+}
+
+void hak_os_huge_pages(void *p, size_t bytes, bool wanted)
+{
+    int saved = errno;
+    madvise(p, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    errno = saved;
+}
+
+uint32_t hak_os_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint32_t)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+}
+
+void hak_os_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* The three-state futex mutex of Drepper, "Futexes are tricky": 0 free, 1 held, 2 held with
+ * waiters. A short spin first, because the critical sections here are tens of instructions. */
+void hak_lock_contended(struct hak_lock *lock)
+{
+    for (int spin = 0; spin < 64; spin++) {
+        hak_os_relax();
+        if (hak_load_relaxed(&lock->word) == 0 && hak_lock_try(lock))
+            return;
+    }
+    int saved = errno;
+    while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
+        syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+    errno = saved;
+}
+
+void hak_lock_wake(struct hak_lock *lock)
+{
+    int saved = errno;
+    syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+/* POSIX runs the destructors of all keys up to PTHREAD_DESTRUCTOR_ITERATIONS times while any of
+ * them sets a value again. Asking for two more rounds lets other destructors use the heap first. */
+struct exit_round {
+    void *value;
+    int rounds_left;
+};
+static __thread struct exit_round exit_round __attribute__((tls_model("initial-exec")));
+
+static void thread_exit(void *round)
+{
+    struct exit_round *r = round;
+    if (r->rounds_left-- > 0 && pthread_setspecific(thread_key, r) == 0)
+        return;
+    thread_hook(r->value);
+}
+
+void hak_os_thread_hook_init(void (*hook)(void *))
+{
+    thread_hook = hook;
+    have_key = pthread_key_create(&thread_key, thread_exit) == 0;
+}
+
+void hak_os_thread_hook_arm(void *value)
+{
+    exit_round.value = value;
+    exit_round.rounds_left = 2;
+    int saved = errno;
+    if (have_key)
+        pthread_setspecific(thread_key, &exit_round);
+    errno = saved;
+}
+
+void hak_os_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    pthread_atfork(prepare, parent, child);
+}

@@ -1,0 +1,400 @@
+#include "space/shared_pool.h"
+
+#include "base/bits.h"
+#include "base/check.h"
+#include "config/options.h"
+#include "os/os.h"
+#include "space/decay.h"
+#include "space/unit_map.h"
+
+enum {
+    TIERS = 3,
+    USES = 2,
+    BUCKETS = HAK_UNITS + 1, /* by number of free units */
+    LOOKS = 8,               /* SuperSlabs looked at in a bucket: bounds the time under the lock */
+    HUGE_FROM = 16,          /* dense SuperSlabs in use from which new ones get huge pages */
+};
+
+static struct {
+    struct hak_lock lock;
+    struct hak_superslab *buckets[USES * TIERS * BUCKETS];
+    uint64_t filled[USES * TIERS]; /* bit set: the bucket is not empty */
+    uint64_t in_use[USES];         /* SuperSlabs that are not EMPTY */
+    struct hak_superslab *purge_head, *purge_tail; /* longest waiting first */
+    _Atomic uint32_t purge_waiting;
+    struct hak_superslab *released;                /* without a mapping; by next, in no bucket */
+    struct hak_slab *orphans[HAK_POOL_CLASSES];
+    struct hak_pool_totals totals;
+} pool;
+
+void hak_pool_acquire(void)
+{
+    hak_lock_acquire(&pool.lock);
+}
+
+void hak_pool_release(void)
+{
+    hak_lock_release(&pool.lock);
+}
+
+void hak_pool_fork_child(void)
+{
+    hak_lock_reset(&pool.lock);
+}
+
+/* --- buckets: SuperSlabs by tier and number of free units --- */
+
+static void bucket_remove(struct hak_superslab *ss)
+{
+    struct hak_superslab *h = ss;
+    if (h->prev != NULL)
+        h->prev->next = h->next;
+    else
+        pool.buckets[h->bucket] = h->next;
+    if (h->next != NULL)
+        h->next->prev = h->prev;
+    if (pool.buckets[h->bucket] == NULL)
+        pool.filled[h->bucket / BUCKETS] &= ~((uint64_t)1 << (h->bucket % BUCKETS));
+}
+
+/* Which group of buckets: EMPTY ones are of no use yet, so they share one. */
+static unsigned group(enum hak_use use, enum hak_tier tier)
+{
+    return tier == HAK_TIER_EMPTY ? HAK_TIER_EMPTY : (unsigned)use * TIERS + (unsigned)tier;
+}
+
+static void bucket_insert(struct hak_superslab *ss)
+{
+    struct hak_superslab *h = ss;
+    unsigned units = (unsigned)(HAK_UNITS - hak_popcount(h->reserved));
+    unsigned free_units = hak_popcount(h->free);
+    h->tier = (uint8_t)hak_decay_tier((enum hak_tier)h->tier, free_units, units);
+    unsigned in_group = group((enum hak_use)h->use, (enum hak_tier)h->tier);
+    h->bucket = in_group * BUCKETS + free_units;
+    h->prev = NULL;
+    h->next = pool.buckets[h->bucket];
+    if (h->next != NULL)
+        h->next->prev = ss;
+    pool.buckets[h->bucket] = ss;
+    pool.filled[in_group] |= (uint64_t)1 << free_units;
+}
+
+/* Changes the masks of a SuperSlab, keeping lists and totals in step with them. */
+static void set_masks(struct hak_superslab *ss, uint32_t free_units, uint32_t dirty)
+{
+    struct hak_superslab *h = ss;
+    HAK_ASSERT((dirty & ~free_units) == 0 && (free_units & h->reserved) == 0);
+    pool.totals.units_free += hak_popcount(free_units);
+    pool.totals.units_free -= hak_popcount(h->free);
+    pool.totals.units_dirty += hak_popcount(dirty);
+    pool.totals.units_dirty -= hak_popcount(h->dirty);
+    bool was_empty = h->tier == HAK_TIER_EMPTY;
+    pool.in_use[h->use] -= !was_empty;
+    bucket_remove(ss);
+    h->free = free_units;
+    h->dirty = dirty;
+    bucket_insert(ss);
+    pool.in_use[h->use] += h->tier != HAK_TIER_EMPTY;
+    pool.totals.superslabs_empty += (h->tier == HAK_TIER_EMPTY) - (uint64_t)was_empty;
+}
+
+/* --- the queue of those that wait for a purge --- */
+
+static void queue_remove(struct hak_superslab *ss)
+{
+    struct hak_superslab *h = ss;
+    if (!h->queued)
+        return;
+    *(h->purge_prev ? &h->purge_prev->purge_next : &pool.purge_head) = h->purge_next;
+    *(h->purge_next ? &h->purge_next->purge_prev : &pool.purge_tail) = h->purge_prev;
+    h->queued = 0;
+    hak_store_relaxed(&pool.purge_waiting, hak_load_relaxed(&pool.purge_waiting) - 1);
+}
+
+static void queue_append(struct hak_superslab *ss)
+{
+    struct hak_superslab *h = ss;
+    h->purge_next = NULL;
+    h->purge_prev = pool.purge_tail;
+    *(pool.purge_tail ? &pool.purge_tail->purge_next : &pool.purge_head) = ss;
+    pool.purge_tail = ss;
+    h->queued = 1;
+    hak_store_relaxed(&pool.purge_waiting, hak_load_relaxed(&pool.purge_waiting) + 1);
+}
+
+/* --- taking units --- */
+
+static uint32_t run_mask(unsigned unit, unsigned n)
+{
+    return (uint32_t)((((uint64_t)1 << n) - 1) << unit);
+}
+
+/* The lowest unit from which n units are in the mask, or -1. */
+static int find_run(uint32_t mask, unsigned n)
+{
+    for (unsigned have = 1; have < n && mask != 0;) {
+        unsigned step = have < n - have ? have : n - have;
+        mask &= mask >> step;
+        have += step;
+    }
+    return mask == 0 ? -1 : __builtin_ctz(mask);
+}
+
+static struct hak_superslab *find_superslab(unsigned in_group, unsigned n, bool dirty, int *unit)
+{
+    uint64_t filled = pool.filled[in_group] & ~(((uint64_t)1 << n) - 1);
+    for (; filled != 0; filled &= filled - 1) {
+        unsigned bucket = in_group * BUCKETS + (unsigned)__builtin_ctzll(filled);
+        struct hak_superslab *ss = pool.buckets[bucket];
+        for (int looks = LOOKS; ss != NULL && looks > 0; ss = ss->next, looks--) {
+            *unit = find_run(dirty ? ss->dirty : ss->free, n);
+            if (*unit >= 0)
+                return ss;
+        }
+    }
+    return NULL;
+}
+
+static struct hak_superslab *stage_2(unsigned n, enum hak_use use, int *unit)
+{
+    for (int dirty = pool.totals.units_dirty >= n; dirty >= 0; dirty--) {
+        for (int tier = HAK_TIER_HOT; tier <= HAK_TIER_EMPTY; tier++) {
+            unsigned in_group = group(use, (enum hak_tier)tier);
+            struct hak_superslab *ss = find_superslab(in_group, n, dirty, unit);
+            if (ss != NULL)
+                return ss;
+        }
+    }
+    return NULL;
+}
+
+static struct hak_superslab *map_released(void)
+{
+    while (pool.released != NULL) {
+        struct hak_superslab *ss = pool.released;
+        void *base = (void *)hak_superslab_base(ss);
+        bool taken;
+        bool mapped = hak_os_map_again(base, HAK_SUPERSLAB_BYTES, &taken);
+        if (!mapped && !taken)
+            return NULL;
+        pool.released = ss->next; /* if taken, its addresses are somebody else's for good */
+        if (mapped) {
+            hak_os_huge_pages(base, HAK_SUPERSLAB_BYTES, false);
+            return ss;
+        }
+    }
+    return NULL;
+}
+
+static struct hak_superslab *stage_3(int *unit)
+{
+    struct hak_superslab *ss = map_released();
+    if (ss == NULL)
+        ss = hak_region_take_superslab();
+    if (ss == NULL)
+        return NULL;
+    struct hak_superslab *h = ss;
+    h->free = ~h->reserved;
+    h->tier = HAK_TIER_EMPTY;
+    bucket_insert(ss);
+    pool.totals.units_free += hak_popcount(h->free);
+    pool.totals.superslabs_empty++;
+    if (++pool.totals.superslabs > pool.totals.superslabs_peak)
+        pool.totals.superslabs_peak = pool.totals.superslabs;
+    *unit = __builtin_ctz(h->free);
+    return ss;
+}
+
+static bool wants_huge(const struct hak_superslab *ss)
+{
+    if (hak_options.thp == HAK_THP_NEVER || ss->huge || ss->reserved != 0)
+        return false;
+    return hak_options.thp == HAK_THP_ALWAYS ||
+           (ss->use == HAK_USE_DENSE && pool.in_use[HAK_USE_DENSE] >= HUGE_FROM);
+}
+
+static struct hak_slab *take_run(struct hak_superslab *ss, unsigned unit, unsigned n,
+                                 enum hak_use use, bool *zeroed)
+{
+    struct hak_superslab *h = ss;
+    uint32_t run = run_mask(unit, n);
+    if (h->tier == HAK_TIER_EMPTY)
+        h->use = (uint8_t)use;
+    *zeroed = (h->dirty & run) == 0;
+    if (h->tier == HAK_TIER_EMPTY && h->dirty == 0 && wants_huge(ss)) {
+        h->huge = 1;
+        hak_os_huge_pages((void *)hak_superslab_base(ss), HAK_SUPERSLAB_BYTES, true);
+    }
+    set_masks(ss, h->free & ~run, h->dirty & ~run);
+    if (h->dirty == 0)
+        queue_remove(ss);
+    return hak_superslab_units(ss) + unit;
+}
+
+struct hak_slab *hak_pool_take_units(unsigned n, enum hak_use use, bool *zeroed)
+{
+    int unit = 0;
+    struct hak_slab *slab = NULL;
+    hak_lock_acquire(&pool.lock);
+    struct hak_superslab *ss = stage_2(n, use, &unit);
+    /* The first SuperSlab of a region is short; a second new one always has room. */
+    for (int tries = 0; ss == NULL && tries < 2; tries++) {
+        ss = stage_3(&unit);
+        if (ss == NULL)
+            break;
+        unit = find_run(ss->free, n);
+        if (unit < 0)
+            ss = NULL;
+    }
+    if (ss != NULL)
+        slab = take_run(ss, (unsigned)unit, n, use, zeroed);
+    hak_lock_release(&pool.lock);
+    return slab;
+}
+
+void hak_pool_give_units(struct hak_slab *first, unsigned n, bool touched)
+{
+    struct hak_superslab *ss = hak_slab_superslab(first);
+    struct hak_superslab *h = ss;
+    uint32_t run = run_mask((unsigned)(first - hak_superslab_units(ss)), n);
+    uint32_t now = hak_os_now_ms();
+    hak_lock_acquire(&pool.lock);
+    HAK_ASSERT((h->free & run) == 0);
+    set_masks(ss, h->free | run, touched ? h->dirty | run : h->dirty);
+    if (touched) {
+        h->freed_ms = now;
+        queue_remove(ss);
+        queue_append(ss);
+    }
+    hak_lock_release(&pool.lock);
+}
+
+bool hak_pool_extend_units(struct hak_slab *first, unsigned n, unsigned more)
+{
+    struct hak_superslab *ss = hak_slab_superslab(first);
+    unsigned end = (unsigned)(first - hak_superslab_units(ss)) + n;
+    if (end + more > HAK_UNITS)
+        return false;
+    uint32_t run = run_mask(end, more);
+    hak_lock_acquire(&pool.lock);
+    bool fits = (ss->free & run) == run;
+    if (fits) {
+        bool zeroed;
+        take_run(ss, end, more, HAK_USE_SPARSE, &zeroed);
+    }
+    hak_lock_release(&pool.lock);
+    return fits;
+}
+
+/* --- orphans --- */
+
+void hak_pool_push_orphan(struct hak_slab *slab)
+{
+    struct hak_slab **head = &pool.orphans[slab->size_class];
+    slab->prev = NULL;
+    slab->next = *head;
+    if (*head != NULL)
+        (*head)->prev = slab;
+    *head = slab;
+}
+
+void hak_pool_remove_orphan(struct hak_slab *slab)
+{
+    *(slab->prev ? &slab->prev->next : &pool.orphans[slab->size_class]) = slab->next;
+    if (slab->next != NULL)
+        slab->next->prev = slab->prev;
+    slab->next = slab->prev = NULL;
+}
+
+struct hak_slab *hak_pool_pop_orphan(unsigned size_class)
+{
+    struct hak_slab *slab = pool.orphans[size_class];
+    if (slab != NULL)
+        hak_pool_remove_orphan(slab);
+    return slab;
+}
+
+/* --- purge --- */
+
+bool hak_pool_purge_pending(void)
+{
+    return hak_load_relaxed(&pool.purge_waiting) != 0;
+}
+
+/* The units are out of the free mask while the lock is open, so nobody can be given them. */
+static size_t purge_superslab(struct hak_superslab *ss)
+{
+    struct hak_superslab *h = ss;
+    uint32_t units = h->dirty, failed = 0;
+    size_t bytes = 0;
+    char *base = (char *)hak_superslab_base(ss);
+    queue_remove(ss);
+    set_masks(ss, h->free & ~units, 0);
+    bool unhuge = h->huge;
+    h->huge = 0;
+    hak_lock_release(&pool.lock);
+    if (unhuge) /* or the kernel would fill the hole again */
+        hak_os_huge_pages(base, HAK_SUPERSLAB_BYTES, false);
+    for (uint32_t left = units; left != 0;) {
+        unsigned unit = (unsigned)__builtin_ctz(left);
+        unsigned n = (unsigned)__builtin_ctzll(~((uint64_t)left >> unit));
+        size_t run_bytes = (size_t)n << HAK_UNIT_SHIFT;
+        if (hak_os_purge(base + ((size_t)unit << HAK_UNIT_SHIFT), run_bytes))
+            bytes += run_bytes;
+        else
+            failed |= run_mask(unit, n);
+        left &= ~run_mask(unit, n);
+    }
+    hak_lock_acquire(&pool.lock);
+    set_masks(ss, h->free | units, h->dirty | failed);
+    pool.totals.purges++;
+    pool.totals.purged_bytes += bytes;
+    return bytes;
+}
+
+size_t hak_pool_purge(uint32_t now_ms, unsigned max_superslabs, bool everything)
+{
+    size_t bytes = 0;
+    hak_lock_acquire(&pool.lock);
+    while (max_superslabs-- > 0 && pool.purge_head != NULL) {
+        struct hak_superslab *ss = pool.purge_head;
+        if (!everything && !hak_decay_due(ss->freed_ms, now_ms, hak_options.decay_ms))
+            break;
+        bytes += purge_superslab(ss);
+    }
+    hak_lock_release(&pool.lock);
+    return bytes;
+}
+
+size_t hak_pool_release_empty(void)
+{
+    size_t bytes = 0;
+    hak_lock_acquire(&pool.lock);
+    struct hak_superslab *next;
+    for (struct hak_superslab *ss = pool.buckets[HAK_TIER_EMPTY * BUCKETS + HAK_UNITS]; ss != NULL;
+         ss = next) {
+        next = ss->next;
+        if (!hak_os_unmap((void *)hak_superslab_base(ss), HAK_SUPERSLAB_BYTES))
+            continue;
+        queue_remove(ss);
+        set_masks(ss, ss->free, 0);
+        bucket_remove(ss);
+        pool.totals.units_free -= HAK_UNITS;
+        pool.totals.superslabs_empty--;
+        pool.totals.superslabs--;
+        ss->free = 0;
+        ss->huge = 0;
+        ss->next = pool.released;
+        pool.released = ss;
+        bytes += HAK_SUPERSLAB_BYTES;
+    }
+    hak_lock_release(&pool.lock);
+    return bytes;
+}
+
+void hak_pool_totals_read(struct hak_pool_totals *out)
+{
+    hak_lock_acquire(&pool.lock);
+    *out = pool.totals;
+    hak_lock_release(&pool.lock);
+}

@@ -1,0 +1,22 @@
+#include "misuse.h"
+
+__attribute__((noinline)) void misuse(enum call call, void *pointer)
+{
+    announce(pointer);
+    void *moved = NULL;
+    size_t usable = 0;
+    switch (call) {
+    case CALL_FREE:
+        free(opaque(pointer));
+        break;
+    case CALL_REALLOC:
+        moved = opaque(realloc(opaque(pointer), 100));
+        break;
+    case CALL_USABLE_SIZE:
+        usable = opaque_size(malloc_usable_size(opaque(pointer)));
+        break;
+    }
+    survived();
+    (void)moved;
+    (void)usable;
+}
