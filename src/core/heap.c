@@ -67,10 +67,12 @@ static struct hak_heap *heap_make(void)
     heap->id_word = hak_options.check ? ID_WORD_NEVER : heap->id << 8;
     heap->mid_word = heap->id << 8 | HAK_WORD_MID;
     heap->real = 1;
+    heap->mid_span = HAK_MID_MAX - HAK_TINY_MAX;
     heap->map = hak_unit_map.words;
     heap->map_mask = hak_unit_map.mask;
     set_classes(heap);
     hak_remote_init(heap);
+    hak_run_init(heap);
     heap->next = registry.all;
     registry.all = heap;
     registry.made++;

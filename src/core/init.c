@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "space/metadata.h"
 #include "space/shared_pool.h"
+#include "tiny/size_class.h"
 
 static struct hak_lock init_lock;
 static _Atomic uint32_t ready;
@@ -17,6 +18,7 @@ static bool start(void)
 {
     hak_os_init();
     hak_options_load();
+    hak_size_class_init();
     size_t limit = hak_os_address_limit();
     /* Each step once, also when a later one failed and the start is tried again. */
     if (hak_space.region == NULL && !hak_region_init(hak_options.reserve, limit))

@@ -31,10 +31,8 @@ static void tick(struct hak_heap *heap)
 static void *alloc_slab_block(struct hak_heap *heap, size_t size)
 {
     unsigned c = hak_size_class(size);
-    if (c >= HAK_TINY_CLASSES) {
-        void *p = hak_mid_alloc(heap, c);
-        return p != NULL ? p : hak_mid_refill(heap, c);
-    }
+    if (c >= HAK_TINY_CLASSES)
+        return hak_mid_alloc(heap, c);
     uintptr_t block = heap->top[c][-1];
     if (block != 0) { /* an aligned request, or the heap came after the fast path's look */
         heap->top[c]--;
@@ -105,15 +103,26 @@ static HAK_NOINLINE void *alloc_any(size_t size, size_t align, bool *zeroed)
     return p;
 }
 
-HAK_NOINLINE void *hak_malloc_slow(size_t size, struct hak_heap *heap)
+/* What the heap has no block at hand for, but for a page run perhaps. */
+static HAK_NOINLINE void *malloc_beyond(size_t size, struct hak_heap *heap)
 {
     bool zeroed;
-    if (HAK_LIKELY(size - HAK_TINY_MAX - 1 < HAK_MID_MAX - HAK_TINY_MAX && heap->real)) {
-        void *p = hak_mid_alloc(heap, hak_size_class(size));
+    if (size - HAK_MID_MAX - 1 < HAK_RUN_MAX - HAK_MID_MAX && heap->real) {
+        void *p = hak_run_alloc_cached(heap, size);
         if (HAK_LIKELY(p != NULL))
             return p;
     }
     return alloc_any(size, 1, &zeroed);
+}
+
+HAK_NOINLINE void *hak_malloc_slow(size_t size, struct hak_heap *heap)
+{
+    if (HAK_LIKELY(size - HAK_TINY_MAX - 1 < heap->mid_span)) {
+        struct hak_mid *mid = hak_mid_of(heap, hak_mid_class(size));
+        if (HAK_LIKELY(mid->count != 0))
+            return hak_mid_pop(mid);
+    }
+    return malloc_beyond(size, heap);
 }
 
 void *hak_calloc(size_t count, size_t size)
@@ -199,7 +208,7 @@ static HAK_NOINLINE void free_slow(uintptr_t p, struct hak_heap *heap)
     uint32_t word = hak_unit_map_get(p);
     uint32_t x = word ^ heap->id_word;
     if ((word ^ heap->mid_word) < 256)
-        hak_mid_free(heap, p, __builtin_return_address(0));
+        hak_mid_free_slow(heap, p, word & 0xff, __builtin_return_address(0));
     else if (x < 256)
         hak_free_full((void *)p, heap, x);
     else if (x >= HAK_WORD_TINY_END || word == 0)
@@ -210,15 +219,29 @@ static HAK_NOINLINE void free_slow(uintptr_t p, struct hak_heap *heap)
 
 /* Heap ids have no bit in common with the kind bits of a word, so x has those of the word; a heap that
  * must not defer has an id_word that sets them. */
+/* A mid block of the heap's own, a page run, or what is left. */
+static HAK_NOINLINE void free_not_tiny(void *ptr, struct hak_heap *heap, uintptr_t x)
+{
+    uintptr_t p = (uintptr_t)ptr;
+    if (HAK_LIKELY(x - HAK_WORD_MID < 256)) {
+        if (HAK_UNLIKELY(!hak_mid_free(heap, p, x & 0xff)))
+            hak_mid_free_slow(heap, p, x & 0xff, __builtin_return_address(0));
+    } else if ((uint32_t)(x ^ heap->id_word) == HAK_WORD_RUN && heap->real) {
+        hak_run_free(heap, p, HAK_WORD_RUN, __builtin_return_address(0));
+    } else {
+        free_slow(p, heap);
+    }
+}
+
 HAK_NOINLINE void hak_free_other(void *ptr, struct hak_heap *heap, uintptr_t x)
 {
     uintptr_t p = (uintptr_t)ptr;
-    if (HAK_LIKELY(x < HAK_WORD_TINY_END && x != heap->id_word)) {
-        if (HAK_UNLIKELY(!hak_remote_defer(heap, p, x & 0xff)))
-            remote_miss(heap, p, x & 0xff);
-        return;
-    }
-    free_slow(p, heap);
+    if ((x & HAK_WORD_MID) != 0)
+        free_not_tiny(ptr, heap, x);
+    else if (HAK_UNLIKELY(x >= HAK_WORD_TINY_END || x == heap->id_word))
+        free_slow(p, heap);
+    else if (HAK_UNLIKELY(!hak_remote_defer(heap, p, x & 0xff)))
+        remote_miss(heap, p, x & 0xff);
 }
 
 bool hak_trim(size_t keep)

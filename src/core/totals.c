@@ -5,6 +5,7 @@
 #include "large/run.h"
 #include "space/metadata.h"
 #include "space/shared_pool.h"
+#include "tiny/slab.h"
 
 static void add_unit(struct hak_totals *out, uintptr_t base, struct hak_slab *unit)
 {
@@ -13,13 +14,18 @@ static void add_unit(struct hak_totals *out, uintptr_t base, struct hak_slab *un
         return;
     out->slab_bytes += HAK_UNIT_BYTES;
     if (word == HAK_WORD_RUN) {
-        /* The unit may change hands while it is read: what cannot be is not counted. */
+        /* A cached run is not in use. The unit may change hands while it is read: what cannot be is
+         * not counted. */
+        if (hak_load_relaxed(&unit->state) != HAK_RUN_LIVE)
+            return;
         size_t bytes = hak_load_relaxed(&unit->run_bytes);
         out->used_bytes += bytes <= HAK_RUN_MAX ? bytes : 0;
     } else if ((word & HAK_WORD_SPECIAL) != HAK_WORD_SPECIAL && hak_load_relaxed(&unit->back) == 0) {
         const struct hak_size_class *c = &hak_size_classes[hak_load_relaxed(&unit->size_class)];
         uint32_t used = hak_state_used(hak_load_relaxed(&unit->state));
-        out->used_bytes += (uint64_t)(used < c->capacity ? used : c->capacity) * c->size;
+        uint32_t cached = hak_slab_cached(unit, c);
+        used = used < c->capacity ? used : c->capacity;
+        out->used_bytes += (uint64_t)(used > cached ? used - cached : 0) * c->size;
     }
 }
 

@@ -1,49 +1,61 @@
 #include "large/run.h"
 
 #include "harden/abort.h"
-#include "os/os.h"
 #include "space/shared_pool.h"
 
 enum {
-    RUN_LIVE = 1, /* slab->state of a run: the block is the program's */
-    RUN_CACHED = 2,
-    CACHE_BYTES = 512 << 10, /* of runs in the cache of one heap */
+    LIMIT_MIN = 8,   /* units in the cache of one heap: 512 KiB, */
+    LIMIT_MAX = 1024,/* and 64 MiB at most */
+    OVERFLOWS = 16,  /* runs that found no place, between two looks at the limit */
+    GROW_MS = 8,     /* so many in that time, and the limit doubles; */
+    SHRINK_MS = 500, /* in more than this, and it halves */
 };
 
-static unsigned units_for(size_t bytes)
+void hak_run_init(struct hak_heap *heap)
 {
-    return (unsigned)((bytes + HAK_UNIT_BYTES - 1) >> HAK_UNIT_SHIFT);
+    heap->run_cache.limit = LIMIT_MIN;
 }
 
-static struct hak_slab *cache_take(struct hak_heap *heap, unsigned units)
+/* --- the cache: how much it may hold follows the rate at which it overflows --- */
+
+static HAK_NOINLINE void note_overflow(struct hak_run_cache *cache)
 {
-    if (units > HAK_RUN_UNITS_CACHED || !heap->real)
-        return NULL;
-    struct hak_run_cache *cache = &heap->run_cache[units - 1];
-    if (cache->count == 0)
-        return NULL;
-    heap->run_cache_bytes -= (size_t)units << HAK_UNIT_SHIFT;
-    return cache->runs[--cache->count];
+    if (++cache->overflows < OVERFLOWS)
+        return;
+    uint32_t now = hak_os_now_ms(), passed = now - cache->limit_ms;
+    if (passed <= GROW_MS && cache->limit < LIMIT_MAX)
+        cache->limit *= 2;
+    else if (passed > SHRINK_MS && cache->limit > LIMIT_MIN)
+        cache->limit /= 2;
+    cache->overflows = 0;
+    cache->limit_ms = now;
 }
 
-static bool cache_put(struct hak_heap *heap, struct hak_slab *run, unsigned units)
+static bool cache_put(struct hak_heap *heap, uintptr_t base, uint32_t units)
 {
-    size_t bytes = (size_t)units << HAK_UNIT_SHIFT;
-    if (units > HAK_RUN_UNITS_CACHED || !heap->real || heap->run_cache_bytes + bytes > CACHE_BYTES)
+    if (HAK_UNLIKELY(!heap->real))
         return false;
-    struct hak_run_cache *cache = &heap->run_cache[units - 1];
-    if (cache->count == HAK_RUNS_CACHED)
+    struct hak_run_cache *cache = &heap->run_cache;
+    uint32_t count = cache->counts[units - 1];
+    if (HAK_UNLIKELY(count == HAK_RUNS_CACHED || cache->units + units > cache->limit)) {
+        note_overflow(cache);
         return false;
-    cache->runs[cache->count++] = run;
-    heap->run_cache_bytes += bytes;
+    }
+    cache->bases[units - 1][count] = base;
+    cache->counts[units - 1] = (uint8_t)(count + 1);
+    cache->lengths |= 1u << (units - 1);
+    cache->units += units;
     return true;
 }
+
+/* --- runs --- */
 
 static void set_units(struct hak_slab *run, unsigned from, unsigned to)
 {
     uintptr_t base = hak_slab_base(run);
     for (unsigned u = from; u < to; u++)
         hak_store_relaxed(&run[u].back, (uint8_t)u);
+    run->run_units = (uint8_t)to;
     if (from == 0)
         hak_unit_map_set(base, 1, HAK_WORD_RUN);
     from += from == 0;
@@ -52,30 +64,30 @@ static void set_units(struct hak_slab *run, unsigned from, unsigned to)
 
 void *hak_run_alloc(struct hak_heap *heap, size_t size, bool *zeroed)
 {
-    size_t bytes = hak_round_up(size, hak_os_page_size());
-    unsigned units = units_for(bytes);
-    struct hak_slab *run = cache_take(heap, units);
     *zeroed = false;
-    if (run == NULL) {
-        run = hak_pool_take_units(units, HAK_USE_SPARSE, zeroed);
-        if (run == NULL)
-            return NULL;
-        hak_store_relaxed(&run->run_bytes, bytes); /* before the map says that it is one */
-        set_units(run, 0, units);
+    if (heap->real) {
+        void *p = hak_run_alloc_cached(heap, size);
+        if (p != NULL)
+            return p;
     }
-    hak_store_relaxed(&run->run_bytes, bytes);
-    hak_store_relaxed(&run->state, RUN_LIVE);
-    return (void *)hak_slab_base(run);
+    unsigned units = (unsigned)((size + HAK_UNIT_BYTES - 1) >> HAK_UNIT_SHIFT);
+    struct hak_slab *run = hak_pool_take_units(units, HAK_USE_SPARSE, zeroed);
+    if (run == NULL)
+        return NULL;
+    uintptr_t base = hak_slab_base(run);
+    void *p = hak_run_start(run, base, size);
+    set_units(run, 0, units); /* the map says last that it is one */
+    return p;
 }
 
-/* The run that p starts, after checking that it does and is in use. */
+/* The run whose block p is, after checking that it is one and in use. */
 static struct hak_slab *checked(uintptr_t p, uint32_t word, const void *caller)
 {
+    struct hak_slab *run = hak_unit_of(p);
     if (HAK_UNLIKELY(word != HAK_WORD_RUN || (p & (HAK_UNIT_BYTES - 1)) != 0))
         hak_misuse_abort(p % 16 != 0 ? HAK_MISUSE_MISALIGNED : HAK_MISUSE_INTERIOR, (void *)p, 0,
                          caller);
-    struct hak_slab *run = hak_unit_of(p);
-    if (HAK_UNLIKELY(hak_load_relaxed(&run->state) != RUN_LIVE))
+    if (HAK_UNLIKELY(hak_load_relaxed(&run->state) != HAK_RUN_LIVE))
         hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
     return run;
 }
@@ -92,11 +104,11 @@ static void give_back(struct hak_slab *run, unsigned units)
 void hak_run_free(struct hak_heap *heap, uintptr_t p, uint32_t word, const void *caller)
 {
     struct hak_slab *run = checked(p, word, caller);
-    unsigned units = units_for(hak_load_relaxed(&run->run_bytes));
-    uint64_t live = RUN_LIVE;
-    if (HAK_UNLIKELY(!hak_cas_acq_rel(&run->state, &live, RUN_CACHED)))
+    unsigned units = run->run_units;
+    uint64_t live = HAK_RUN_LIVE;
+    if (HAK_UNLIKELY(!hak_cas_acq_rel(&run->state, &live, HAK_RUN_CACHED)))
         hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
-    if (!cache_put(heap, run, units))
+    if (!cache_put(heap, p, units))
         give_back(run, units);
 }
 
@@ -104,14 +116,15 @@ bool hak_run_resize(uintptr_t p, size_t size)
 {
     struct hak_slab *run = hak_unit_of(p);
     size_t bytes = hak_round_up(size, hak_os_page_size());
-    unsigned have = units_for(hak_load_relaxed(&run->run_bytes)), want = units_for(bytes);
+    unsigned have = run->run_units;
+    unsigned want = (unsigned)((bytes + HAK_UNIT_BYTES - 1) >> HAK_UNIT_SHIFT);
     if (want > have) {
-        if (!hak_pool_extend_units(run, have, want - have))
+        if (want > HAK_RUN_LENGTHS || !hak_pool_extend_units(run, have, want - have))
             return false;
         set_units(run, have, want);
     } else if (want < have) {
-        uintptr_t tail = p + ((uintptr_t)want << HAK_UNIT_SHIFT);
-        hak_unit_map_set(tail, have - want, 0);
+        hak_unit_map_set(p + ((uintptr_t)want << HAK_UNIT_SHIFT), have - want, 0);
+        run->run_units = (uint8_t)want;
         hak_pool_give_units(run + want, have - want, true);
     }
     hak_store_relaxed(&run->run_bytes, bytes);
@@ -125,9 +138,14 @@ size_t hak_run_usable(uintptr_t p, uint32_t word, const void *caller)
 
 void hak_run_cache_flush(struct hak_heap *heap)
 {
-    for (unsigned units = 1; units <= HAK_RUN_UNITS_CACHED; units++) {
-        struct hak_slab *run;
-        while ((run = cache_take(heap, units)) != NULL)
-            give_back(run, units);
+    struct hak_run_cache *cache = &heap->run_cache;
+    for (unsigned units = 1; units <= HAK_RUN_LENGTHS; units++) {
+        for (uint32_t i = cache->counts[units - 1]; i-- > 0;) {
+            uintptr_t base = cache->bases[units - 1][i];
+            cache->counts[units - 1] = (uint8_t)i;
+            give_back(hak_unit_of(base), units);
+        }
     }
+    cache->lengths = cache->units = cache->overflows = 0;
+    cache->limit = LIMIT_MIN;
 }

@@ -16,7 +16,11 @@
 void hak_os_init(void);
 
 /* Page size in bytes: 4, 16 or 64 KiB. */
-size_t hak_os_page_size(void);
+extern size_t hak_os_page_bytes;
+HAK_INLINE size_t hak_os_page_size(void)
+{
+    return hak_os_page_bytes;
+}
 
 /* The soft limit on this process's address space in bytes, SIZE_MAX when there is none. */
 size_t hak_os_address_limit(void);

@@ -11,21 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static size_t page_size;
+size_t hak_os_page_bytes;
+
 static pthread_key_t thread_key;
 static bool have_key;
 static void (*thread_hook)(void *);
 
 void hak_os_init(void)
 {
-    page_size = getauxval(AT_PAGESZ);
-    if (page_size == 0)
-        page_size = 4096;
-}
-
-size_t hak_os_page_size(void)
-{
-    return page_size;
+    hak_os_page_bytes = getauxval(AT_PAGESZ);
+    if (hak_os_page_bytes == 0)
+        hak_os_page_bytes = 4096;
 }
 
 size_t hak_os_address_limit(void)

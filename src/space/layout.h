@@ -54,8 +54,11 @@ struct hak_slab {
     _Atomic uint32_t position;    /* in the owner's vector; written by the owner under its claim */
     _Atomic uint8_t size_class;
     _Atomic uint8_t back; /* units back to the first one of this slab or run */
-    uint8_t first_word; /* no bit is set in free_bits below this word; the owner's hint */
-    uint8_t color;      /* offset of the first block, in cache lines */
+    union {
+        uint8_t first_word; /* no bit is set in free_bits below this word; the owner's hint */
+        uint8_t run_units;  /* page run: its length */
+    };
+    uint8_t color; /* offset of the first block, in cache lines */
 } HAK_ALIGNED(64);
 
 enum hak_tier { HAK_TIER_HOT, HAK_TIER_DRAINING, HAK_TIER_EMPTY };

@@ -6,6 +6,7 @@
  * Invariants:
  *   magazine (Tiny): slot 0 holds 0, the slots below top hold blocks of this heap's slabs,
  *             top never points at slot 0, and (top & mask) == 0 means full
+ *   magazine (Mid): the blocks in its slots are those whose cached bits are set in slabs of this heap
  *   vector:   items[i]->position == i for every item that the heap still owns; written while the
  *             slab is claimed
  *   a slab with free bits that this heap set is marked in its vector's avail bits
@@ -17,11 +18,12 @@
 
 enum {
     HAK_DEFERRED = 128,       /* entries of the deferred map, no fewer than words of a bitmap */
-    HAK_RUN_UNITS_CACHED = 4, /* runs up to so many units are cached by a heap */
-    HAK_RUNS_CACHED = 4,      /* of each length */
+    HAK_RUN_LENGTHS = 16,     /* of page runs, in units */
+    HAK_RUNS_CACHED = 16,     /* of each length, by a heap */
     HAK_SLOTS_MIN = 16,       /* of a magazine, slot 0 included */
     HAK_SLOTS_MAX = 128,
     HAK_MID_CLASSES = HAK_CLASSES - HAK_TINY_CLASSES,
+    HAK_MID_SLOTS = 5,        /* of a mid magazine at first: it fills a cache line */
 };
 
 /* Slabs of one class, in the order in which they were acquired, which is about that of their
@@ -51,24 +53,35 @@ struct hak_deferred {
     size_t bytes;                       /* that the entries could hold */
 };
 
-/* Mid blocks that the thread may take without a claim: cached_bits of the class's slabs. */
+/* The magazine of a mid class. A slot holds the address of a slab's descriptor, which is a multiple of
+ * 64, plus the number of a block in it; the block's bit in the slab's cached bits is set. */
 struct hak_mid {
-    struct hak_slab *current; /* one with cached blocks, or hak_mid_no_slab */
-    uint32_t cached;          /* blocks in the cached bits of all slabs of the class */
-    uint16_t limit;           /* of cached; grows with use */
-    uint16_t events;          /* refills and flushes since it grew */
-};
+    uintptr_t *slots; /* own_slots, or a longer array once it has grown */
+    uint8_t count;    /* slots in use, the block freed last at the end */
+    uint8_t limit;    /* of count */
+    uint8_t capacity; /* of slots */
+    uint8_t events;   /* refills and flushes since events_ms */
+    uint32_t events_ms;
+    uint32_t size, inverse; /* of the size class: here they are in the cache */
+    uintptr_t own_slots[HAK_MID_SLOTS];
+} HAK_ALIGNED(64);
 
+/* Freed page runs that the thread may take again. */
 struct hak_run_cache {
-    struct hak_slab *runs[HAK_RUNS_CACHED];
-    uint32_t count;
+    uintptr_t bases[HAK_RUN_LENGTHS][HAK_RUNS_CACHED]; /* by length - 1 */
+    uint8_t counts[HAK_RUN_LENGTHS];
+    uint32_t lengths;      /* bit i: a run of i + 1 units is there */
+    uint32_t units, limit; /* of all, and how many there may be */
+    uint32_t overflows;    /* since limit_ms */
+    uint32_t limit_ms;     /* when the limit was looked at last */
 };
 
 /* What the fast path reads: all that the static heaps consist of.
  * id_word is the id << 8, or a value that matches no unit-map word; mid_word the same for words of
  * mid slabs; map and map_mask are copies of hak_unit_map; top[c] is the slot above the last block of
  * the class's magazine; mask[c] the bytes of the magazine - 1, a power of two to which it is aligned;
- * real is 0 in the static heaps. */
+ * real is 0 in the static heaps, and mid_span is how many sizes above HAK_TINY_MAX the mid tier serves, 0
+ * in them. */
 #define HAK_HEAP_FRONT                     \
     uintptr_t *top[HAK_TINY_CLASSES];      \
     uint32_t id_word;                      \
@@ -78,6 +91,7 @@ struct hak_run_cache {
     uint32_t mask[HAK_TINY_CLASSES];       \
     uint32_t id;                           \
     uint32_t real;                         \
+    uint32_t mid_span;                     \
     uint8_t class_of[HAK_CLASS_TABLE];
 
 struct hak_heap_front {
@@ -88,13 +102,12 @@ struct hak_heap {
     HAK_HEAP_FRONT
 
     struct hak_mid mid[HAK_MID_CLASSES];
-    size_t mid_growth;                  /* bytes by which the limits of mid have grown, together */
+    size_t mid_growth;                  /* bytes by which the mid magazines have grown, together */
     uint8_t events[HAK_TINY_CLASSES];   /* refills and flushes since the magazine grew */
     uint8_t growths[HAK_TINY_CLASSES];  /* how often a magazine may still double */
     struct hak_slab *warm[HAK_CLASSES]; /* the warm pool: an empty slab kept for reuse */
     struct hak_vector slabs[HAK_CLASSES];
-    struct hak_run_cache run_cache[HAK_RUN_UNITS_CACHED];
-    size_t run_cache_bytes;
+    struct hak_run_cache run_cache;
 
     struct hak_deferred deferred;
 
@@ -112,9 +125,6 @@ struct hak_heap {
 extern struct hak_heap_front hak_heap_none, hak_heap_gone;
 
 extern __thread struct hak_heap *hak_tls_heap __attribute__((tls_model("initial-exec")));
-
-/* What a mid class has for current before it has a slab: no block is cached in it. */
-extern struct hak_slab hak_mid_no_slab;
 
 /* A slow path marks the heap while its state is in between, so that a fork in another thread leaves
  * it alone. Marks nest. */

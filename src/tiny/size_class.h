@@ -19,6 +19,7 @@ enum {
     HAK_TINY_CLASSES = HAK_CLASS_1024 + 1,
     HAK_CLASS_STEP_SHIFT = 3,            /* the byte table has an entry every 8 B */
     HAK_CLASS_TABLE = (HAK_TINY_MAX >> HAK_CLASS_STEP_SHIFT) + 1,
+    HAK_MID_STEP_SHIFT = 6,              /* that of the mid tier every 64 B */
 };
 
 struct hak_size_class {
@@ -30,6 +31,17 @@ struct hak_size_class {
 };
 extern const struct hak_size_class hak_size_classes[HAK_CLASSES];
 
+/* The class of a request by (size - 1) >> HAK_MID_STEP_SHIFT, for the mid tier. Written once, by
+ * hak_size_class_init, before there is a heap. */
+extern uint8_t hak_mid_class_of[HAK_MID_MAX >> HAK_MID_STEP_SHIFT];
+void hak_size_class_init(void);
+
+/* The class of a request above HAK_TINY_MAX and of at most HAK_MID_MAX bytes. */
+HAK_INLINE unsigned hak_mid_class(size_t size)
+{
+    return hak_mid_class_of[(size - 1) >> HAK_MID_STEP_SHIFT];
+}
+
 /* The class of a request of at most HAK_MID_MAX bytes. */
 HAK_INLINE unsigned hak_size_class(size_t size)
 {
@@ -37,12 +49,11 @@ HAK_INLINE unsigned hak_size_class(size_t size)
         return HAK_CLASS_8;
     if (size <= 128)
         return HAK_CLASS_16 + (unsigned)((size - 1) >> 4);
+    if (size > HAK_TINY_MAX)
+        return hak_mid_class(size);
     unsigned doubling = hak_log2(size - 1);
-    if (size <= HAK_TINY_MAX)
-        return HAK_CLASS_128 + 1 + ((doubling - 7) << 3) +
-               (unsigned)(((size - 1) >> (doubling - 3)) & 7);
-    return HAK_CLASS_1024 + 1 + ((doubling - 10) << 4) +
-           (unsigned)(((size - 1) >> (doubling - 4)) & 15);
+    return HAK_CLASS_128 + 1 + ((doubling - 7) << 3) +
+           (unsigned)(((size - 1) >> (doubling - 3)) & 7);
 }
 
 /* The index of the block that starts at offset bytes into the blocks of a slab, rounded down.

@@ -145,6 +145,13 @@ void hak_slab_emptied(struct hak_slab *slab, uint64_t state)
         hak_slab_retire(slab);
 }
 
+/* Of a mid slab: no block is cached, and what would be blocks behind the last one is not for use. */
+static void clear_cached_bits(struct hak_slab *slab)
+{
+    uint32_t capacity = hak_slab_capacity(slab);
+    hak_store_relaxed(&slab->own_bits[2], capacity >= 64 ? 0 : UINT64_MAX << capacity);
+}
+
 static struct hak_slab *adopt(unsigned size_class, uint32_t owner, uint32_t k)
 {
     hak_pool_acquire();
@@ -159,7 +166,7 @@ static struct hak_slab *adopt(unsigned size_class, uint32_t owner, uint32_t k)
                          hak_slab_word(size_class, owner));
         /* Blocks that a heap cached when a fork cut it off count as used, and nobody knows them. */
         if (size_class >= HAK_TINY_CLASSES)
-            hak_store_relaxed(&slab->own_bits[2], 0);
+            clear_cached_bits(slab);
         slab->first_word = 0;
         slab->first = hak_slab_base(slab) + (uintptr_t)slab->color * HAK_CACHE_LINE;
     }
@@ -177,7 +184,8 @@ static void fill_bits(struct hak_slab *slab, const struct hak_size_class *c)
         hak_store_relaxed(&bits[w], left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1);
         hak_store_relaxed(&bits[c->words + w], 0);
     }
-    hak_store_relaxed(&slab->own_bits[2], 0);
+    if (slab->size_class >= HAK_TINY_CLASSES)
+        clear_cached_bits(slab);
 }
 
 static struct hak_slab *make(unsigned size_class, uint32_t owner, uint32_t k)

@@ -18,6 +18,7 @@
 #ifndef HAK_TINY_SLAB_H
 #define HAK_TINY_SLAB_H
 
+#include "base/bits.h"
 #include "base/check.h"
 #include "space/region.h"
 #include "space/unit_map.h"
@@ -136,6 +137,15 @@ HAK_INLINE bool hak_block_is_free(struct hak_slab *slab, uint32_t index)
     if (slab->size_class >= HAK_TINY_CLASSES)
         bits |= hak_load_relaxed(&slab->own_bits[2]);
     return bits >> (index % 64) & 1;
+}
+
+/* Blocks of a mid slab that its owner's magazine holds; 0 for Tiny. */
+HAK_INLINE uint32_t hak_slab_cached(const struct hak_slab *slab, const struct hak_size_class *c)
+{
+    if (c->size <= HAK_TINY_MAX)
+        return 0;
+    uint64_t blocks = c->capacity >= 64 ? UINT64_MAX : ((uint64_t)1 << c->capacity) - 1;
+    return hak_popcount(hak_load_relaxed(&slab->own_bits[2]) & blocks);
 }
 
 /* Slabs made of fresh units since the start. */

@@ -67,6 +67,7 @@ static void block_index_divides_exactly(void **state)
 
 int main(void)
 {
+    hak_size_class_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_gets_the_smallest_class_that_fits),
         cmocka_unit_test(waste_above_128_is_at_most_an_eighth),
