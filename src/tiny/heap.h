@@ -17,6 +17,8 @@
 
 enum {
     HAK_DEFERRED = 128,       /* entries of the deferred map, no fewer than words of a bitmap */
+    HAK_OUTBOX_SHIFT = 6,
+    HAK_OUTBOXES = 1 << HAK_OUTBOX_SHIFT, /* no fewer than classes */
     HAK_RUN_UNITS_CACHED = 4, /* runs up to so many units are cached by a heap */
     HAK_RUNS_CACHED = 4,      /* of each length */
     HAK_SLOTS_MIN = 16,       /* of a magazine, slot 0 included */
@@ -50,6 +52,27 @@ struct hak_deferred {
     uint32_t used_count;
     size_t bytes;                       /* that the entries could hold */
 };
+
+/* Outboxes: parcels that this thread fills for other heaps; see tiny/inbox.h. */
+struct hak_outbox {
+    uint32_t key;       /* unit map word ^ this heap's id_word; 0: none here */
+    uintptr_t *top;     /* the slot above the last block */
+};
+
+struct hak_outboxes {
+    struct hak_outbox at[HAK_OUTBOXES];
+    struct hak_parcel *empty;
+    size_t bytes;       /* that the outboxes could hold */
+    uint32_t refusals, hand;
+};
+
+/* The half of a heap that other threads write. */
+struct hak_inbox {
+    _Atomic uintptr_t head;               /* last parcel | number of parcels, or HAK_INBOX_CLOSED */
+    _Atomic uint64_t life;                /* which thread of this heap's the present one is */
+    struct hak_parcel *_Atomic returned   /* this heap's own parcels, emptied by others */
+        HAK_ALIGNED(HAK_CACHE_LINE);
+} HAK_ALIGNED(128);
 
 /* Mid blocks that the thread may take without a claim: cached_bits of the class's slabs. */
 struct hak_mid {
@@ -97,6 +120,8 @@ struct hak_heap {
     size_t run_cache_bytes;
 
     struct hak_deferred deferred;
+    struct hak_outboxes out;
+    struct hak_inbox in;
 
     struct hak_heap *next;    /* all heaps ever made; the list is only ever added to */
     _Atomic uint32_t in_slow; /* a slow path is at work: after a fork its state is not to be used */
