@@ -229,7 +229,7 @@ static HAK_NOINLINE void free_other(void *ptr, struct hak_heap *heap, uintptr_t 
         free_slow(p, heap);
     else if (hak_outbox_at(heap, (uint32_t)x)->key == x)
         outbox_full(heap, (uint32_t)x);
-    else if (HAK_UNLIKELY(!hak_remote_defer(heap, p, x & 0xff)))
+    else if (hak_outbox_at(heap, (uint32_t)x)->candidate == x || !hak_remote_defer(heap, p, x & 0xff))
         remote_miss(heap, p, (uint32_t)x);
 }
 

@@ -56,6 +56,7 @@ struct hak_deferred {
 /* Outboxes: parcels that this thread fills for other heaps; see tiny/inbox.h. */
 struct hak_outbox {
     uint32_t key;       /* unit map word ^ this heap's id_word; 0: none here */
+    uint32_t candidate; /* key of the last that there was none for; it gets one the next time */
     uintptr_t *top;     /* the slot above the last block */
 };
 

@@ -245,7 +245,11 @@ bool hak_outbox_open(struct hak_heap *heap, uintptr_t p, uint32_t x, const void 
     unsigned c = x & 0xff;
     struct hak_outbox *box = hak_outbox_at(heap, x);
     struct hak_heap *owner = owner_of(heap, x);
-    if (owner == NULL || !make_room(heap, box, parcel_bytes(c), caller))
+    if (owner == NULL)
+        return false;
+    bool again = box->candidate == x;
+    box->candidate = again ? 0 : x;
+    if (!again || !make_room(heap, box, parcel_bytes(c), caller))
         return false;
     struct hak_parcel *parcel = parcel_get(heap);
     if (parcel == NULL)

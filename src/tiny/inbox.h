@@ -64,7 +64,7 @@ void hak_inbox_close(struct hak_heap *owner, struct hak_heap *heap, const void *
 void hak_inbox_abandon(struct hak_heap *owner);
 
 /* Opens an outbox for blocks like p, x being p's word ^ heap->id_word, and puts p in. False: p must go
- * by the deferred map. */
+ * by the deferred map. So must the first of its like: a parcel is for those who free many. */
 bool hak_outbox_open(struct hak_heap *heap, uintptr_t p, uint32_t x, const void *caller);
 
 /* Hands over the full outbox for the words that give x. */
