@@ -6,6 +6,7 @@
 #include "mid/mid.h"
 #include "os/os.h"
 #include "space/metadata.h"
+#include "tiny/inbox.h"
 #include "tiny/magazine.h"
 #include "tiny/remote.h"
 
@@ -26,6 +27,7 @@ struct hak_heap_front hak_heap_gone = EMPTY_HEAP;
 
 _Static_assert(offsetof(struct hak_heap, class_of) == offsetof(struct hak_heap_front, class_of),
                "a heap starts with what the fast path reads");
+_Static_assert(sizeof(struct hak_heap) <= 16 << 10, "metadata comes in powers of two");
 
 __thread struct hak_heap *hak_tls_heap __attribute__((tls_model("initial-exec"))) =
     (struct hak_heap *)&hak_heap_none;
@@ -63,7 +65,12 @@ static struct hak_heap *heap_make(void)
     struct hak_heap *heap = hak_metadata_alloc(sizeof *heap);
     if (heap == NULL)
         return NULL;
-    heap->id = registry.next_id++;
+    heap->id = registry.next_id;
+    if (!hak_inbox_init(heap)) {
+        hak_metadata_free(heap, sizeof *heap);
+        return NULL;
+    }
+    registry.next_id++;
     heap->id_word = hak_options.check ? ID_WORD_NEVER : heap->id << 8;
     heap->mid_word = heap->id << 8 | HAK_WORD_MID;
     heap->real = 1;
@@ -90,6 +97,7 @@ static struct hak_heap *heap_take(void)
     if (heap != NULL) {
         HAK_ASSERT(!heap->live);
         heap->live = true;
+        hak_inbox_start_life(heap);
         registry.live++;
     }
     hak_lock_release(&registry.lock);
@@ -132,6 +140,8 @@ void hak_heap_flush(struct hak_heap *heap)
         hak_magazine_flush(heap, c, hak_magazine_count(heap, c), NULL);
     for (unsigned c = HAK_TINY_CLASSES; c < HAK_CLASSES; c++)
         hak_mid_flush(heap, c);
+    hak_inbox_close(heap, heap, NULL);
+    hak_outbox_flush(heap);
     hak_remote_drain(heap);
     hak_run_cache_flush(heap);
 }
@@ -195,8 +205,8 @@ void hak_heap_fork_parent(void)
     hak_lock_release(&registry.late_lock);
 }
 
-/* The other threads' heaps become orphans. One that was inside a slow path is left as it is: its
- * blocks can still be freed, only what its caches held is lost. */
+/* The other threads' heaps become orphans. One that was inside a slow path is left as it is, but
+ * for its inbox: its blocks can still be freed, only what its caches held is lost. */
 void hak_heap_fork_child(void)
 {
     hak_lock_reset(&registry.lock);
@@ -204,8 +214,10 @@ void hak_heap_fork_child(void)
     for (struct hak_heap *heap = registry.all; heap != NULL; heap = heap->next) {
         if (!heap->live || heap == hak_tls_heap || heap == registry.late)
             continue;
-        if (hak_load_relaxed(&heap->in_slow) != 0)
+        if (hak_load_relaxed(&heap->in_slow) != 0) {
+            hak_inbox_abandon(heap);
             continue;
+        }
         give_up(heap);
         retire(heap);
     }

@@ -15,7 +15,8 @@ struct hak_heap *hak_heap_attach(void);
 struct hak_heap *hak_heap_late_acquire(void);
 void hak_heap_late_release(void);
 
-/* Gives back what a heap caches in blocks: magazines, cached bits, deferred map, run cache. */
+/* Gives back what a heap caches in blocks: magazines, cached bits, inbox, outboxes, deferred map, run
+ * cache. Closes the inbox. */
 void hak_heap_flush(struct hak_heap *heap);
 
 /* The exit hook of a thread; value is its heap. */

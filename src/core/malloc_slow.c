@@ -13,6 +13,7 @@
 #include "mid/mid.h"
 #include "os/os.h"
 #include "space/shared_pool.h"
+#include "tiny/inbox.h"
 #include "tiny/magazine.h"
 #include "tiny/remote.h"
 
@@ -181,14 +182,25 @@ static HAK_NOINLINE void free_any(struct hak_heap *heap, uintptr_t p, uint32_t w
     hak_heap_leave(heap, mark);
 }
 
-static HAK_NOINLINE void remote_miss(struct hak_heap *heap, uintptr_t p, uint32_t c)
+static HAK_NOINLINE void outbox_full(struct hak_heap *heap, uint32_t x)
 {
     uint32_t mark = hak_heap_enter(heap);
-    hak_remote_miss(heap, p, c, __builtin_return_address(0));
+    hak_outbox_full(heap, x, __builtin_return_address(0));
     hak_heap_leave(heap, mark);
 }
 
-/* A thread that only frees gains by a deferred map, so it gets a heap as well. */
+/* A Tiny block of another heap, or of an orphan. */
+static HAK_NOINLINE void remote_miss(struct hak_heap *heap, uintptr_t p, uint32_t x)
+{
+    const void *caller = __builtin_return_address(0);
+    uint32_t mark = hak_heap_enter(heap);
+    /* Making room may have brought blocks of the same word into the map. */
+    if (!hak_outbox_open(heap, p, x, caller) && !hak_remote_defer(heap, p, x & 0xff))
+        hak_remote_miss(heap, p, x & 0xff, caller);
+    hak_heap_leave(heap, mark);
+}
+
+/* A thread that only frees gains by outboxes, so it gets a heap as well. */
 static HAK_COLD struct hak_heap *free_first(void)
 {
     struct hak_heap *heap = hak_heap_attach();
@@ -213,12 +225,23 @@ static HAK_NOINLINE void free_slow(uintptr_t p, struct hak_heap *heap)
         hak_free_full((void *)p, heap, x);
     else if (x >= HAK_WORD_TINY_END || word == 0)
         free_any(heap, p, word, __builtin_return_address(0));
-    else if (!hak_remote_defer(heap, p, x & 0xff))
-        remote_miss(heap, p, x & 0xff);
+    else
+        hak_free_other((void *)p, heap, x);
 }
 
-/* Heap ids have no bit in common with the kind bits of a word, so x has those of the word; a heap that
- * must not defer has an id_word that sets them. */
+/* A block whose neighbours in the bitmap are in the deferred map goes there too: that saves a try for an
+ * outbox, which will not be had for orphans, nor soon where there was no room. */
+static HAK_NOINLINE void free_other(void *ptr, struct hak_heap *heap, uintptr_t x)
+{
+    uintptr_t p = (uintptr_t)ptr;
+    if (HAK_UNLIKELY(x >= HAK_WORD_TINY_END || x == heap->id_word))
+        free_slow(p, heap);
+    else if (hak_outbox_at(heap, (uint32_t)x)->key == x)
+        outbox_full(heap, (uint32_t)x);
+    else if (hak_outbox_at(heap, (uint32_t)x)->candidate == x || !hak_remote_defer(heap, p, x & 0xff))
+        remote_miss(heap, p, (uint32_t)x);
+}
+
 /* A mid block of the heap's own, a page run, or what is left. */
 static HAK_NOINLINE void free_not_tiny(void *ptr, struct hak_heap *heap, uintptr_t x)
 {
@@ -233,15 +256,14 @@ static HAK_NOINLINE void free_not_tiny(void *ptr, struct hak_heap *heap, uintptr
     }
 }
 
-HAK_NOINLINE void hak_free_other(void *ptr, struct hak_heap *heap, uintptr_t x)
+/* Heap ids have no bit in common with the kind bits of a word, so x has those of the word; a heap that
+ * must not collect has an id_word that sets them. */
+HAK_NOINLINE void hak_free_other(void *p, struct hak_heap *heap, uintptr_t x)
 {
-    uintptr_t p = (uintptr_t)ptr;
-    if ((x & HAK_WORD_MID) != 0)
-        free_not_tiny(ptr, heap, x);
-    else if (HAK_UNLIKELY(x >= HAK_WORD_TINY_END || x == heap->id_word))
-        free_slow(p, heap);
-    else if (HAK_UNLIKELY(!hak_remote_defer(heap, p, x & 0xff)))
-        remote_miss(heap, p, x & 0xff);
+    if (HAK_UNLIKELY(x >= HAK_WORD_TINY_END))
+        free_not_tiny(p, heap, x);
+    else if (HAK_UNLIKELY(!hak_outbox_put(heap, (uintptr_t)p, (uint32_t)x)))
+        free_other(p, heap, x);
 }
 
 bool hak_trim(size_t keep)

@@ -41,7 +41,7 @@ static bool cache_put(struct hak_heap *heap, uintptr_t base, uint32_t units)
         note_overflow(cache);
         return false;
     }
-    cache->bases[units - 1][count] = base;
+    cache->units_at[units - 1][count] = (uint32_t)(base >> HAK_UNIT_SHIFT);
     cache->counts[units - 1] = (uint8_t)(count + 1);
     cache->lengths |= 1u << (units - 1);
     cache->units += units;
@@ -141,7 +141,7 @@ void hak_run_cache_flush(struct hak_heap *heap)
     struct hak_run_cache *cache = &heap->run_cache;
     for (unsigned units = 1; units <= HAK_RUN_LENGTHS; units++) {
         for (uint32_t i = cache->counts[units - 1]; i-- > 0;) {
-            uintptr_t base = cache->bases[units - 1][i];
+            uintptr_t base = (uintptr_t)cache->units_at[units - 1][i] << HAK_UNIT_SHIFT;
             cache->counts[units - 1] = (uint8_t)i;
             give_back(hak_unit_of(base), units);
         }

@@ -38,7 +38,7 @@ HAK_INLINE void *hak_run_alloc_cached(struct hak_heap *heap, size_t size)
     if (length > units + units / 4)
         return NULL;
     uint32_t count = cache->counts[length - 1] - 1u;
-    uintptr_t base = cache->bases[length - 1][count];
+    uintptr_t base = (uintptr_t)cache->units_at[length - 1][count] << HAK_UNIT_SHIFT;
     cache->counts[length - 1] = (uint8_t)count;
     cache->units -= length;
     if (count == 0)

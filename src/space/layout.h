@@ -34,7 +34,7 @@ enum {
  * others only say how far back that is.
  *
  * Invariants:
- *   blocks held by the program + in magazines + in deferred maps <= used(state) <= capacity
+ *   blocks held by the program + in magazines, parcels, deferred maps <= used(state) <= capacity
  *   free_bits & remote_bits & cached_bits are disjoint
  *   used(state) == 0 && !busy  =>  every block's bit is in free_bits or remote_bits
  */

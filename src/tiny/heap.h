@@ -18,8 +18,10 @@
 
 enum {
     HAK_DEFERRED = 128,       /* entries of the deferred map, no fewer than words of a bitmap */
+    HAK_OUTBOX_SHIFT = 6,
+    HAK_OUTBOXES = 1 << HAK_OUTBOX_SHIFT, /* no fewer than classes */
     HAK_RUN_LENGTHS = 16,     /* of page runs, in units */
-    HAK_RUNS_CACHED = 16,     /* of each length, by a heap */
+    HAK_RUNS_CACHED = 12,     /* of each length, by a heap */
     HAK_SLOTS_MIN = 16,       /* of a magazine, slot 0 included */
     HAK_SLOTS_MAX = 128,
     HAK_MID_CLASSES = HAK_CLASSES - HAK_TINY_CLASSES,
@@ -53,6 +55,28 @@ struct hak_deferred {
     size_t bytes;                       /* that the entries could hold */
 };
 
+/* Outboxes: parcels that this thread fills for other heaps; see tiny/inbox.h. */
+struct hak_outbox {
+    uint32_t key;       /* unit map word ^ this heap's id_word; 0: none here */
+    uint32_t candidate; /* key of the last that there was none for; it gets one the next time */
+    uintptr_t *top;     /* the slot above the last block */
+};
+
+struct hak_outboxes {
+    struct hak_outbox at[HAK_OUTBOXES];
+    struct hak_parcel *empty;
+    size_t bytes;       /* that the outboxes could hold */
+    uint32_t refusals, hand;
+};
+
+/* The half of a heap that other threads write. */
+struct hak_inbox {
+    _Atomic uintptr_t head;               /* last parcel | number of parcels, or HAK_INBOX_CLOSED */
+    _Atomic uint64_t life;                /* which thread of this heap's the present one is */
+    struct hak_parcel *_Atomic returned   /* this heap's own parcels, emptied by others */
+        HAK_ALIGNED(HAK_CACHE_LINE);
+} HAK_ALIGNED(128);
+
 /* The magazine of a mid class. A slot holds the address of a slab's descriptor, which is a multiple of
  * 64, plus the number of a block in it; the block's bit in the slab's cached bits is set. */
 struct hak_mid {
@@ -68,7 +92,7 @@ struct hak_mid {
 
 /* Freed page runs that the thread may take again. */
 struct hak_run_cache {
-    uintptr_t bases[HAK_RUN_LENGTHS][HAK_RUNS_CACHED]; /* by length - 1 */
+    uint32_t units_at[HAK_RUN_LENGTHS][HAK_RUNS_CACHED]; /* unit numbers, by length - 1 */
     uint8_t counts[HAK_RUN_LENGTHS];
     uint32_t lengths;      /* bit i: a run of i + 1 units is there */
     uint32_t units, limit; /* of all, and how many there may be */
@@ -110,6 +134,8 @@ struct hak_heap {
     struct hak_run_cache run_cache;
 
     struct hak_deferred deferred;
+    struct hak_outboxes out;
+    struct hak_inbox in;
 
     struct hak_heap *next;    /* all heaps ever made; the list is only ever added to */
     _Atomic uint32_t in_slow; /* a slow path is at work: after a fork its state is not to be used */

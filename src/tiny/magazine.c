@@ -7,6 +7,7 @@
 #include "harden/abort.h"
 #include "space/metadata.h"
 #include "space/shared_pool.h"
+#include "tiny/inbox.h"
 
 enum { EVENTS_TO_GROW = 4 }; /* refills and flushes after which a magazine doubles */
 
@@ -103,30 +104,37 @@ static void set_free(struct hak_slab *slab, uintptr_t p, const void *caller)
         slab->first_word = (uint8_t)w;
 }
 
-void hak_magazine_flush(struct hak_heap *heap, unsigned c, uint32_t n, const void *caller)
+/* Returns blocks of the heap's own slabs, with one subtraction for each group of blocks of one slab. */
+static void return_blocks(struct hak_heap *heap, const uintptr_t *blocks, uint32_t n,
+                          const void *caller)
 {
-    uintptr_t *base = hak_magazine_base(heap, c);
-    uint32_t count = hak_magazine_count(heap, c);
     struct hak_slab *slab = NULL;
     uint32_t pending = 0;
-    HAK_ASSERT(n <= count);
-    for (uint32_t i = 1; i <= n; i++) {
-        if (HAK_UNLIKELY(base[i] >> HAK_ADDRESS_BITS != 0)) /* a block's address with a tag on it */
-            hak_misuse_abort(HAK_MISUSE_FOREIGN, (void *)base[i], 0, caller);
-        struct hak_slab *next = hak_slab_of(base[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (HAK_UNLIKELY(blocks[i] >> HAK_ADDRESS_BITS != 0)) /* a block's address with a tag on it */
+            hak_misuse_abort(HAK_MISUSE_FOREIGN, (void *)blocks[i], 0, caller);
+        struct hak_slab *next = hak_slab_of(blocks[i]);
         if (next != slab) {
             if (slab != NULL)
                 hak_magazine_return_blocks(heap, slab, pending);
             slab = next;
             pending = 0;
         }
-        set_free(slab, base[i], caller);
+        set_free(slab, blocks[i], caller);
         pending++;
     }
-    memmove(base + 1, base + 1 + n, (count - n) * sizeof *base);
-    heap->top[c] -= n;
     if (slab != NULL)
         hak_magazine_return_blocks(heap, slab, pending);
+}
+
+void hak_magazine_flush(struct hak_heap *heap, unsigned c, uint32_t n, const void *caller)
+{
+    uintptr_t *base = hak_magazine_base(heap, c);
+    uint32_t count = hak_magazine_count(heap, c);
+    HAK_ASSERT(n <= count);
+    return_blocks(heap, base + 1, n, caller);
+    memmove(base + 1, base + 1 + n, (count - n) * sizeof *base);
+    heap->top[c] -= n;
 }
 
 void hak_magazine_return(struct hak_heap *heap, uintptr_t p, const void *caller)
@@ -162,9 +170,24 @@ static bool grow(struct hak_heap *heap, unsigned c)
 
 void hak_magazine_make_room(struct hak_heap *heap, unsigned c, const void *caller)
 {
+    hak_inbox_receive(heap, caller);
     if (++heap->events[c] >= EVENTS_TO_GROW && grow(heap, c))
         return;
     hak_magazine_flush(heap, c, (hak_magazine_capacity(heap, c) + 1) / 2, caller);
+}
+
+/* A magazine that is too small for what comes in grows like one that is flushed. */
+void hak_magazine_put(struct hak_heap *heap, unsigned c, const uintptr_t *blocks, uint32_t n,
+                      const void *caller)
+{
+    uint32_t room = hak_magazine_capacity(heap, c) - hak_magazine_count(heap, c);
+    if (n > room && ++heap->events[c] >= EVENTS_TO_GROW && grow(heap, c))
+        room = hak_magazine_capacity(heap, c) - hak_magazine_count(heap, c);
+    uint32_t taken = n < room ? n : room;
+    memcpy(heap->top[c], blocks, taken * sizeof *blocks);
+    heap->top[c] += taken;
+    if (taken < n)
+        return_blocks(heap, blocks + taken, n - taken, caller);
 }
 
 /* --- refill --- */
@@ -223,6 +246,14 @@ void hak_magazine_unclaim(struct hak_heap *heap, struct hak_slab *slab, uint32_t
 void *hak_magazine_refill(struct hak_heap *heap, unsigned c, bool only_one)
 {
     uint32_t got = 0;
+    if (!only_one) {
+        hak_inbox_receive(heap, NULL);
+        uintptr_t block = heap->top[c][-1];
+        if (block != 0) {
+            heap->top[c]--;
+            return (void *)block;
+        }
+    }
     if (++heap->events[c] >= EVENTS_TO_GROW)
         grow(heap, c);
     uint32_t want = hak_magazine_capacity(heap, c) / (uint32_t)HAK_GATE(REFILL_DIVISOR) + 1;

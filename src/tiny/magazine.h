@@ -37,6 +37,11 @@ void *hak_magazine_refill(struct hak_heap *heap, unsigned c, bool only_one);
  * interior pointer or a block free already aborts. caller: for the message, or NULL. */
 void hak_magazine_flush(struct hak_heap *heap, unsigned c, uint32_t n, const void *caller);
 
+/* Takes n blocks of the heap's slabs into the magazine, as far as it has room; the others go back to
+ * their slabs, checked like those of a flush. */
+void hak_magazine_put(struct hak_heap *heap, unsigned c, const uintptr_t *blocks, uint32_t n,
+                      const void *caller);
+
 /* Makes room for one block in a full magazine: by growing it, or by flushing its oldest half. */
 void hak_magazine_make_room(struct hak_heap *heap, unsigned c, const void *caller);
 

@@ -1,7 +1,7 @@
-/* Remote frees: blocks freed by a thread that does not own them. A block never enters the freeing
- * thread's magazine (that would share cache lines between the threads for good); it waits in the
- * thread's deferred map and goes back to its slab with the others of its bitmap word, by one atomic
- * or and one subtraction.
+/* Remote frees that go to the slab: of blocks that have no outbox (tiny/inbox.h), or whose owner's inbox
+ * is closed or full. A block never enters the freeing thread's magazine (that would share cache lines
+ * between the threads for good); it waits in the thread's deferred map and goes back to its slab with
+ * the others of its bitmap word, by one atomic or and one subtraction.
  *
  * The map is a direct-mapped table of bitmap words. An entry goes back when another word needs its
  * place; all of them when the blocks that they could hold exceed HAKMEM_REMOTE_BYTES, and at thread

@@ -6,7 +6,8 @@
  *   63      40 39   35 34  33   32   31            0
  *   | owner   |       | kind | busy | used           |
  *
- *   used  blocks not returned to the bitmaps: those of the program, of magazines, of deferred maps
+ *   used  blocks not returned to the bitmaps: those of the program, of magazines, outboxes, inboxes
+ *         and deferred maps
  *   busy  somebody takes bits (refill) or reads them to purge pages; excludes the other of the two
  *   kind  NONE (no slab), OWNED (by the heap `owner`), ORPHAN (in the shared pool, owner 0)
  *

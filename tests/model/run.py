@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the ownership protocol with spin: the models hold, and every seeded bug is found.
 
-Usage: run.py refill|exit|purge|stale|mutants|all [--work DIR] [--spin SPIN] [--cc CC]
+Usage: run.py refill|exit|purge|stale|inbox|mutants|all [--work DIR] [--spin SPIN] [--cc CC]
        run.py trace MUTANT      prints the shortest execution in which a mutant goes wrong
 
 A model passes if spin visits all of its states without an error, and if every statement of it is
@@ -38,9 +38,12 @@ MODELS = {
         ["PURGERS=2", "HEAP_IDS=2", "FRESH_SLABS=1"],
     ],
     "stale": [[]],
+    "inbox": [
+        ["THREADS=2", "HEAP_IDS=6", "FRESH_SLABS=1"],
+    ],
 }
 
-EVERY_STATEMENT_REACHED = ("exit", "purge")
+EVERY_STATEMENT_REACHED = ("exit", "purge", "inbox")
 
 ASSERTION = "assertion violated"
 DEADLOCK = "invalid end state"
@@ -67,6 +70,12 @@ MUTANTS = {
     "PURGE_LOCK_IN_BUSY": ("purge", 0, DEADLOCK),
     "POSITION_UNCLAIMED": ("stale", 0, ASSERTION),
     "CACHED_CHECK_FIRST": ("stale", 0, ASSERTION),
+    "OPEN_NO_LOOK": ("inbox", 0, ASSERTION),
+    "TRUST_ANY_LIFE": ("inbox", 0, ASSERTION),
+    "LIFE_AT_EXIT": ("inbox", 0, ASSERTION),
+    "PUSH_NOT_ATOMIC": ("inbox", 0, ASSERTION),
+    "CLOSE_NOT_ATOMIC": ("inbox", 0, ASSERTION),
+    "EXIT_NO_CLOSE": ("inbox", 0, ASSERTION),
 }
 
 
