@@ -69,7 +69,6 @@ MUTANTS = {
     "PURGE_STEAL_ONLY": ("purge", 0, ASSERTION),
     "PURGE_LOCK_IN_BUSY": ("purge", 0, DEADLOCK),
     "POSITION_UNCLAIMED": ("stale", 0, ASSERTION),
-    "CACHED_CHECK_FIRST": ("stale", 0, ASSERTION),
     "OPEN_NO_LOOK": ("inbox", 0, ASSERTION),
     "TRUST_ANY_LIFE": ("inbox", 0, ASSERTION),
     "LIFE_AT_EXIT": ("inbox", 0, ASSERTION),

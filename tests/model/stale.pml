@@ -23,7 +23,6 @@ idle:
     :: thread_flush()
     :: thread_drain()
     :: thread_move_item()
-    :: thread_look_for_cached()
     :: goto stop
     od;
 stop:

@@ -166,17 +166,3 @@ inline thread_move_item()
 #endif
     atomic { seen = 0; s = 0 }
 }
-
-/* Looks for cached blocks of a mid slab. Read first, then check: what is mine now was mine then. */
-inline thread_look_for_cached()
-{
-    atomic { VEC_OF(vec, 0) != 0 -> pick(VEC_OF(vec, 0), seen); s = seen - 1; seen = 0 }
-#ifdef MUT_CACHED_CHECK_FIRST
-    d_step { seen = (slab[s].owner == me -> 1 : 0) };
-    d_step { bits = OF_SLAB(cached, s) };
-#else
-    d_step { bits = OF_SLAB(cached, s) };
-    d_step { seen = (slab[s].owner == me -> 1 : 0) };
-#endif
-    d_step { assert(seen == 0 || bits == OF_SLAB(mag, s)); seen = 0; bits = 0; s = 0 }
-}
