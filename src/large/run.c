@@ -57,7 +57,7 @@ void *hak_run_alloc(struct hak_heap *heap, size_t size, bool *zeroed)
     struct hak_slab *run = cache_take(heap, units);
     *zeroed = false;
     if (run == NULL) {
-        run = hak_pool_take_units(units, HAK_USE_SPARSE, zeroed);
+        run = hak_pool_take_units(units, HAK_USE_RUN, zeroed);
         if (run == NULL)
             return NULL;
         hak_store_relaxed(&run->run_bytes, bytes); /* before the map says that it is one */

@@ -31,9 +31,10 @@ void *hak_os_reserve(size_t bytes, size_t align, enum hak_os_reserve kind);
  * False when a limit forbids it. */
 bool hak_os_commit(void *p, size_t bytes);
 
-/* Gives the pages back at once; the range stays usable and reads as zeros afterwards.
+/* Gives the pages back; the range stays usable. At once, and it reads as zeros afterwards; or, if lazy,
+ * when the system needs memory, so that until it is written to again it reads as before or as zeros.
  * False when the system refused: the contents are then unchanged. */
-bool hak_os_purge(void *p, size_t bytes);
+bool hak_os_purge(void *p, size_t bytes, bool lazy);
 
 /* Maps zeroed memory of its own, aligned to align (a power of two >= the page size), or NULL. */
 void *hak_os_map(size_t bytes, size_t align);

@@ -84,10 +84,10 @@ bool hak_os_commit(void *p, size_t bytes)
     return done;
 }
 
-bool hak_os_purge(void *p, size_t bytes)
+bool hak_os_purge(void *p, size_t bytes, bool lazy)
 {
     int saved = errno;
-    bool done = madvise(p, bytes, MADV_DONTNEED) == 0;
+    bool done = madvise(p, bytes, lazy ? MADV_FREE : MADV_DONTNEED) == 0;
     errno = saved;
     return done;
 }
