@@ -7,6 +7,7 @@
 #include "core/fast_path.h"
 #include "core/heap.h"
 #include "core/pointer.h"
+#include "core/scavenger.h"
 #include "harden/abort.h"
 #include "large/large.h"
 #include "large/run.h"
@@ -18,7 +19,7 @@
 
 enum { TICKS = 64 }; /* slow exits between two looks at the clock for the purge */
 
-static void tick(struct hak_heap *heap)
+static void tick(struct hak_heap *heap, bool freeing)
 {
     if (HAK_LIKELY(!heap->real || ++heap->ticks % TICKS != 0))
         return;
@@ -26,6 +27,8 @@ static void tick(struct hak_heap *heap)
     if (hak_pool_purge_pending())
         hak_pool_purge(now, 4, false);
     hak_large_purge(now, false);
+    if (freeing)
+        hak_scavenger_tick();
 }
 
 static void *alloc_slab_block(struct hak_heap *heap, size_t size)
@@ -68,11 +71,12 @@ static void *alloc(struct hak_heap *heap, size_t size, size_t align, bool *zeroe
     void *p = alloc_once(heap, size, align, zeroed);
     /* Address space and memory may be what is missing, unless no machine has so much of it. */
     if (HAK_UNLIKELY(p == NULL && (size | align) >> HAK_ADDRESS_BITS == 0)) {
+        hak_scavenger_refuse();
         hak_large_purge(0, true);
         hak_pool_release_empty();
         p = alloc_once(heap, size, align, zeroed);
     }
-    tick(heap);
+    tick(heap, false);
     hak_heap_leave(heap, mark);
     return p;
 }
@@ -147,8 +151,9 @@ HAK_NOINLINE void hak_free_full(void *p, struct hak_heap *heap, uintptr_t c)
     if (((uintptr_t)heap->top[c] & heap->mask[c]) == 0) /* room: looked up in a sparse map */
         hak_magazine_make_room(heap, (unsigned)c, caller);
     *heap->top[c]++ = (uintptr_t)p;
-    tick(heap);
+    tick(heap, true);
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 /* Blocks of threads without a heap, remote mid blocks, all above mid, and all Tiny blocks while every
@@ -168,8 +173,9 @@ static HAK_NOINLINE void free_any(struct hak_heap *heap, uintptr_t p, uint32_t w
         hak_large_free(p, word, caller);
     else
         hak_run_free(heap, p, word, caller);
-    tick(heap);
+    tick(heap, true);
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 static HAK_NOINLINE void remote_miss(struct hak_heap *heap, uintptr_t p, uint32_t c)
@@ -177,6 +183,7 @@ static HAK_NOINLINE void remote_miss(struct hak_heap *heap, uintptr_t p, uint32_
     uint32_t mark = hak_heap_enter(heap);
     hak_remote_miss(heap, p, c, __builtin_return_address(0));
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 /* A thread that only frees gains by a deferred map, so it gets a heap as well. */
@@ -184,6 +191,12 @@ static HAK_COLD struct hak_heap *free_first(void)
 {
     struct hak_heap *heap = hak_heap_attach();
     return heap != NULL ? heap : (struct hak_heap *)&hak_heap_gone;
+}
+
+static void free_mid(struct hak_heap *heap, uintptr_t p, const void *caller)
+{
+    hak_mid_free(heap, p, caller);
+    hak_scavenger_check();
 }
 
 /* What is neither this heap's Tiny nor another's, or was looked up by a thread without a heap or in a
@@ -199,7 +212,7 @@ static HAK_NOINLINE void free_slow(uintptr_t p, struct hak_heap *heap)
     uint32_t word = hak_unit_map_get(p);
     uint32_t x = word ^ heap->id_word;
     if ((word ^ heap->mid_word) < 256)
-        hak_mid_free(heap, p, __builtin_return_address(0));
+        free_mid(heap, p, __builtin_return_address(0));
     else if (x < 256)
         hak_free_full((void *)p, heap, x);
     else if (x >= HAK_WORD_TINY_END || word == 0)
@@ -235,8 +248,9 @@ bool hak_trim(size_t keep)
             hak_magazine_drop_warm(heap, c);
         hak_heap_leave(heap, mark);
     }
-    hak_pool_totals_read(&totals);
     bytes += hak_large_purge(0, true);
+    bytes += hak_scavenge_slabs_now();
+    hak_pool_totals_read(&totals);
     if (totals.units_dirty << HAK_UNIT_SHIFT > keep)
         bytes += hak_pool_purge(0, UINT32_MAX, true);
     return bytes != 0;

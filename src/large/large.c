@@ -6,6 +6,7 @@
 #include "os/os.h"
 #include "space/decay.h"
 #include "space/metadata.h"
+#include "space/shared_pool.h"
 
 enum {
     CHUNK_SHIFT = 8, /* descriptors are made by 256 */
@@ -290,6 +291,8 @@ void hak_large_free(uintptr_t p, uint32_t word, const void *caller)
     hak_lock_acquire(&all.lock);
     struct large *large = checked(p, word, caller);
     bool full = all.cached_count == CACHED_MAX && evict(&gone, true, now);
+    if (all.totals.cached_bytes + large->bytes >= HAK_SUPERSLAB_BYTES)
+        hak_pool_raise();
     all.totals.live_bytes -= large->usable;
     all.totals.live_count--;
     hak_unit_map_set(p, 1, 0);

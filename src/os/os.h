@@ -102,6 +102,21 @@ void hak_os_relax(void);
 void hak_os_thread_hook_init(void (*hook)(void *));
 void hak_os_thread_hook_arm(void *value);
 
+/* Starts a thread that runs body, with every signal blocked and a small stack, and that nobody joins.
+ * May allocate: to be called without a lock. False when the system refuses. */
+bool hak_os_thread_start(void (*body)(void), const char *name);
+
+enum { HAK_OS_FOREVER = -1 };
+
+/* Sleeps while *word is expected, for at most ms milliseconds; may also return early. */
+void hak_os_wait(_Atomic uint32_t *word, uint32_t expected, int ms);
+
+/* Ends the sleep of one thread on word. */
+void hak_os_wake(_Atomic uint32_t *word);
+
+/* Lets other threads run. */
+void hak_os_yield(void);
+
 /* Registers the three fork handlers. */
 void hak_os_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 

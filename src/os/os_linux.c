@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -202,6 +205,69 @@ void hak_os_thread_hook_arm(void *value)
     if (have_key)
         pthread_setspecific(thread_key, &exit_round);
     errno = saved;
+}
+
+struct start {
+    void (*body)(void);
+    const char *name;
+};
+static struct start start; /* of the one thread that is started at a time */
+
+static void *thread_main(void *unused)
+{
+    (void)unused;
+    struct start mine = start;
+    prctl(PR_SET_NAME, mine.name);
+    mine.body();
+    return NULL;
+}
+
+/* By pthread_create and not by clone: setuid must find the thread, a stack protector its canary. The mask
+ * is that of pthread_sigmask, which leaves libc's own signals open for the same reason. */
+bool hak_os_thread_start(void (*body)(void), const char *name)
+{
+    enum { STACK_BYTES = 256 << 10 };
+    sigset_t all, before;
+    pthread_t thread;
+    pthread_attr_t attr;
+    int saved = errno;
+    start = (struct start){body, name};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int error = pthread_create(&thread, &attr, thread_main, NULL);
+    if (error == EINVAL) { /* thread-local storage alone is larger than that */
+        pthread_attr_destroy(&attr);
+        pthread_attr_init(&attr);
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        error = pthread_create(&thread, &attr, thread_main, NULL);
+    }
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return error == 0;
+}
+
+void hak_os_wait(_Atomic uint32_t *word, uint32_t expected, int ms)
+{
+    struct timespec timeout = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ms < 0 ? NULL : &timeout, NULL, 0);
+    errno = saved;
+}
+
+void hak_os_wake(_Atomic uint32_t *word)
+{
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+void hak_os_yield(void)
+{
+    sched_yield();
 }
 
 void hak_os_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void))

@@ -81,6 +81,7 @@ struct hak_superslab {
     uint8_t use;       /* enum hak_use; of an EMPTY one without meaning */
     struct hak_superslab *next, *prev;             /* of the bucket */
     struct hak_superslab *purge_next, *purge_prev; /* of the purge queue */
+    struct hak_mark *marks; /* one a unit, or NULL; under the purge lock: core/scavenger.c */
 } HAK_ALIGNED(64);
 
 _Static_assert(sizeof(struct hak_slab) == HAK_CACHE_LINE, "a descriptor is a cache line");

@@ -12,6 +12,7 @@ enum {
     USES = 2,
     BUCKETS = HAK_UNITS + 1, /* by number of free units */
     LOOKS = 8,               /* SuperSlabs looked at in a bucket: bounds the time under the lock */
+    ALARM_FROM = 32,         /* dirty units that raise the alarm */
     HUGE_FROM = 16,          /* dense SuperSlabs in use from which new ones get huge pages */
 };
 
@@ -24,10 +25,14 @@ static struct {
     _Atomic uint32_t purge_waiting;
     struct hak_decay decay;
     _Atomic uint32_t look_ms; /* before that time nothing more is due */
+    _Atomic uint32_t changes, used; /* for readers without the lock */
+    struct hak_lock purge_lock;
     struct hak_superslab *released;                /* without a mapping; by next, in no bucket */
     struct hak_slab *orphans[HAK_POOL_CLASSES];
     struct hak_pool_totals totals;
 } pool;
+
+_Atomic uint32_t hak_pool_armed, hak_pool_alarm;
 
 void hak_pool_acquire(void)
 {
@@ -42,6 +47,7 @@ void hak_pool_release(void)
 void hak_pool_fork_child(void)
 {
     hak_lock_reset(&pool.lock);
+    hak_lock_reset(&pool.purge_lock);
 }
 
 /* --- buckets: SuperSlabs by tier and number of free units --- */
@@ -137,11 +143,30 @@ static uint32_t step_ms(void)
     return hak_decay_step_ms(hak_options.decay_ms, (uint32_t)pool.totals.units_dirty, units_used(), 1);
 }
 
-/* Before any change of the number of dirty units. */
+/* Around any change of the number of dirty units. */
 static void before_change(uint32_t now_ms)
 {
     if (hak_options.decay_ms >= 0)
         hak_decay_advance(&pool.decay, now_ms, step_ms(), (uint32_t)pool.totals.units_dirty);
+}
+
+static void after_change(void)
+{
+    hak_decay_note(&pool.decay, (uint32_t)pool.totals.units_dirty);
+    hak_store_relaxed(&pool.changes, hak_load_relaxed(&pool.changes) + 1);
+    hak_store_relaxed(&pool.used, units_used());
+    if (pool.totals.units_dirty >= ALARM_FROM)
+        hak_pool_raise();
+}
+
+uint32_t hak_pool_units_used(void)
+{
+    return hak_load_relaxed(&pool.used);
+}
+
+uint32_t hak_pool_changes(void)
+{
+    return hak_load_relaxed(&pool.changes);
 }
 
 /* --- taking units --- */
@@ -276,7 +301,7 @@ struct hak_slab *hak_pool_take_units(unsigned n, enum hak_use use, bool *zeroed)
     }
     if (ss != NULL)
         slab = take_run(ss, (unsigned)unit, n, use, zeroed);
-    hak_decay_note(&pool.decay, (uint32_t)pool.totals.units_dirty);
+    after_change();
     hak_lock_release(&pool.lock);
     return slab;
 }
@@ -291,7 +316,7 @@ void hak_pool_give_units(struct hak_slab *first, unsigned n, bool touched)
     HAK_ASSERT((h->free & run) == 0);
     before_change(now);
     set_masks(ss, h->free | run, touched ? h->dirty | run : h->dirty);
-    hak_decay_note(&pool.decay, (uint32_t)pool.totals.units_dirty);
+    after_change();
     if (touched) {
         queue_remove(ss);
         queue_append(ss);
@@ -313,7 +338,7 @@ bool hak_pool_extend_units(struct hak_slab *first, unsigned n, unsigned more)
     if (fits) {
         bool zeroed;
         take_run(ss, end, more, HAK_USE_SPARSE, &zeroed);
-        hak_decay_note(&pool.decay, (uint32_t)pool.totals.units_dirty);
+        after_change();
     }
     hak_lock_release(&pool.lock);
     return fits;
@@ -339,15 +364,38 @@ void hak_pool_remove_orphan(struct hak_slab *slab)
     slab->next = slab->prev = NULL;
 }
 
-struct hak_slab *hak_pool_pop_orphan(unsigned size_class)
+struct hak_slab *hak_pool_first_orphan(unsigned size_class)
 {
-    struct hak_slab *slab = pool.orphans[size_class];
-    if (slab != NULL)
-        hak_pool_remove_orphan(slab);
-    return slab;
+    return pool.orphans[size_class];
 }
 
 /* --- purge --- */
+
+bool hak_purge_begin(bool wait)
+{
+    if (hak_lock_try(&pool.purge_lock))
+        return true;
+    if (wait)
+        hak_lock_acquire(&pool.purge_lock);
+    return wait;
+}
+
+void hak_purge_end(void)
+{
+    hak_lock_release(&pool.purge_lock);
+}
+
+bool hak_pool_unhuge(struct hak_superslab *ss, bool wanted)
+{
+    hak_lock_acquire(&pool.lock);
+    bool huge = ss->huge;
+    if (wanted)
+        ss->huge = 0;
+    hak_lock_release(&pool.lock);
+    if (huge && wanted)
+        hak_os_huge_pages((void *)hak_superslab_base(ss), HAK_SUPERSLAB_BYTES, false);
+    return !huge || wanted;
+}
 
 bool hak_pool_purge_pending(void)
 {
@@ -417,7 +465,7 @@ size_t hak_pool_purge(uint32_t now_ms, unsigned max_superslabs, bool everything)
 {
     size_t units = 0;
     bool early = (int32_t)(now_ms - hak_load_relaxed(&pool.look_ms)) < 0;
-    if (!everything && early && hak_options.decay_ms > 0)
+    if ((!everything && early && hak_options.decay_ms > 0) || !hak_purge_begin(everything))
         return 0;
     hak_lock_acquire(&pool.lock);
     uint32_t due = everything ? UINT32_MAX : units_due(now_ms);
@@ -426,6 +474,7 @@ size_t hak_pool_purge(uint32_t now_ms, unsigned max_superslabs, bool everything)
     if (units >= due || pool.purge_head == NULL)
         hak_store_relaxed(&pool.look_ms, pool.decay.started_ms + step_ms());
     hak_lock_release(&pool.lock);
+    hak_purge_end();
     return units << HAK_UNIT_SHIFT;
 }
 
