@@ -13,6 +13,7 @@
 #include "large/run.h"
 #include "mid/mid.h"
 #include "os/os.h"
+#include "space/held.h"
 #include "space/shared_pool.h"
 #include "tiny/magazine.h"
 #include "tiny/remote.h"
@@ -27,6 +28,8 @@ static void tick(struct hak_heap *heap, bool freeing)
     if (hak_pool_purge_pending())
         hak_pool_purge(now, 4, false);
     hak_large_purge(now, false);
+    if (HAK_UNLIKELY(hak_held_too_much()))
+        hak_scavenge_free_now();
     if (freeing)
         hak_scavenger_tick();
 }
@@ -73,6 +76,8 @@ static void *alloc(struct hak_heap *heap, size_t size, size_t align, bool *zeroe
     if (HAK_UNLIKELY(p == NULL && (size | align) >> HAK_ADDRESS_BITS == 0)) {
         hak_scavenger_refuse();
         hak_large_purge(0, true);
+        if (hak_options.hard_limit != 0)
+            hak_pool_purge(0, UINT32_MAX, true);
         hak_pool_release_empty();
         p = alloc_once(heap, size, align, zeroed);
     }

@@ -3,12 +3,16 @@
 #include "config/options.h"
 #include "large/large.h"
 #include "os/os.h"
+#include "os/pressure.h"
+#include "space/held.h"
 #include "space/metadata.h"
 #include "tiny/slab.h"
 
 enum {
     PASSES = 5,      /* in HAKMEM_IDLE_RETURN_MS */
     IDLE_PASSES = 3, /* after so many without a change, what is dirty is not waited for */
+    PRESSURE_PASSES = 10,       /* between two looks at the memory of the system */
+    FREE_WORTH = 1 << 20,       /* bytes that are worth the calls when there is too much */
     START_UNITS = 512,          /* in use, for which slabs alone may have much to give back */
     SPLIT_BYTES = 256 << 10,    /* in a SuperSlab, for which its huge page is given up */
 };
@@ -19,7 +23,7 @@ static struct {
     _Atomic uint32_t phase;
     _Atomic uint32_t stop; /* also what it sleeps on while awake */
     /* What it saw at the last pass. */
-    uint32_t changes, quiet;
+    uint32_t changes, quiet, passes;
     uint64_t large;
 } scavenger;
 
@@ -137,6 +141,28 @@ size_t hak_scavenge_slabs_now(void)
     return scan.bytes;
 }
 
+void hak_scavenge_free_now(void)
+{
+    struct hak_pool_totals units;
+    struct hak_large_totals large;
+    hak_pool_totals_read(&units);
+    hak_large_totals_read(&large);
+    if ((units.units_dirty << HAK_UNIT_SHIFT) + large.cached_bytes < FREE_WORTH)
+        return;
+    hak_large_purge(0, true);
+    hak_pool_purge(0, UINT32_MAX, true);
+}
+
+static void look_at_system(void)
+{
+    if (scavenger.passes++ % PRESSURE_PASSES != 0)
+        return;
+    unsigned level = hak_os_pressure("/proc", "/sys/fs/cgroup");
+    hak_pool_set_pressure(level);
+    if (level == HAK_PRESSURE_MAX)
+        hak_scavenge_free_now();
+}
+
 bool hak_scavenger_pass(uint32_t now_ms)
 {
     struct hak_large_totals large;
@@ -181,6 +207,9 @@ static void body(void)
     while (hak_load_acquire(&scavenger.stop) == 0) {
         hak_os_wait(&scavenger.stop, 0, period);
         unchanged = hak_scavenger_pass(hak_os_now_ms()) ? 0 : unchanged + 1;
+        look_at_system();
+        if (hak_held_too_much())
+            hak_scavenge_free_now();
         if (unchanged > PASSES && hak_load_acquire(&scavenger.stop) == 0) {
             sleep_untimed(period);
             unchanged = 0;

@@ -42,6 +42,9 @@ HAK_INLINE void hak_scavenger_check(void)
  * memory behind them. */
 size_t hak_scavenge_slabs_now(void);
 
+/* Gives back free units and cached mappings, if they are worth a system call each. */
+void hak_scavenge_free_now(void);
+
 /* What the scavenger's thread does at each of its wakes; true when there was a change. For tests too. */
 bool hak_scavenger_pass(uint32_t now_ms);
 

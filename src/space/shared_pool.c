@@ -5,6 +5,7 @@
 #include "config/options.h"
 #include "os/os.h"
 #include "space/decay.h"
+#include "space/held.h"
 #include "space/unit_map.h"
 
 enum {
@@ -24,6 +25,7 @@ static struct {
     struct hak_superslab *purge_head, *purge_tail; /* those with dirty units; longest untouched first */
     _Atomic uint32_t purge_waiting;
     struct hak_decay decay;
+    uint32_t pressure; /* a power of two */
     _Atomic uint32_t look_ms; /* before that time nothing more is due */
     _Atomic uint32_t changes, used; /* for readers without the lock */
     struct hak_lock purge_lock;
@@ -33,6 +35,7 @@ static struct {
 } pool;
 
 _Atomic uint32_t hak_pool_armed, hak_pool_alarm;
+_Atomic size_t hak_held_bytes;
 
 void hak_pool_acquire(void)
 {
@@ -97,6 +100,9 @@ static void set_masks(struct hak_superslab *ss, uint32_t free_units, uint32_t di
     pool.totals.units_free -= hak_popcount(h->free);
     pool.totals.units_dirty += hak_popcount(dirty);
     pool.totals.units_dirty -= hak_popcount(h->dirty);
+    /* What is free and clean has no memory behind it. */
+    size_t held = (size_t)hak_popcount(h->free & ~h->dirty) - hak_popcount(free_units & ~dirty);
+    hak_held_add(held << HAK_UNIT_SHIFT);
     bool was_empty = h->tier == HAK_TIER_EMPTY;
     pool.in_use[h->use] -= !was_empty;
     bucket_remove(ss);
@@ -140,7 +146,8 @@ static uint32_t units_used(void)
 
 static uint32_t step_ms(void)
 {
-    return hak_decay_step_ms(hak_options.decay_ms, (uint32_t)pool.totals.units_dirty, units_used(), 1);
+    return hak_decay_step_ms(hak_options.decay_ms, (uint32_t)pool.totals.units_dirty, units_used(),
+                             pool.pressure);
 }
 
 /* Around any change of the number of dirty units. */
@@ -157,6 +164,13 @@ static void after_change(void)
     hak_store_relaxed(&pool.used, units_used());
     if (pool.totals.units_dirty >= ALARM_FROM)
         hak_pool_raise();
+}
+
+void hak_pool_set_pressure(unsigned level)
+{
+    hak_lock_acquire(&pool.lock);
+    pool.pressure = 1u << level;
+    hak_lock_release(&pool.lock);
 }
 
 uint32_t hak_pool_units_used(void)
@@ -282,6 +296,12 @@ static struct hak_slab *take_run(struct hak_superslab *ss, unsigned unit, unsign
     return hak_superslab_units(ss) + unit;
 }
 
+/* Whether the hard limit lets these units be taken; dirty ones are held already. */
+static bool allowed(const struct hak_superslab *ss, unsigned unit, unsigned n)
+{
+    return hak_held_allows((size_t)hak_popcount(run_mask(unit, n) & ~ss->dirty) << HAK_UNIT_SHIFT);
+}
+
 struct hak_slab *hak_pool_take_units(unsigned n, enum hak_use use, bool *zeroed)
 {
     int unit = 0;
@@ -299,7 +319,7 @@ struct hak_slab *hak_pool_take_units(unsigned n, enum hak_use use, bool *zeroed)
         if (unit < 0)
             ss = NULL;
     }
-    if (ss != NULL)
+    if (ss != NULL && allowed(ss, (unsigned)unit, n))
         slab = take_run(ss, (unsigned)unit, n, use, zeroed);
     after_change();
     hak_lock_release(&pool.lock);
@@ -334,7 +354,7 @@ bool hak_pool_extend_units(struct hak_slab *first, unsigned n, unsigned more)
     uint32_t now = hak_os_now_ms();
     hak_lock_acquire(&pool.lock);
     before_change(now);
-    bool fits = (ss->free & run) == run;
+    bool fits = (ss->free & run) == run && allowed(ss, end, more);
     if (fits) {
         bool zeroed;
         take_run(ss, end, more, HAK_USE_SPARSE, &zeroed);

@@ -63,6 +63,9 @@ bool hak_pool_unhuge(struct hak_superslab *ss, bool wanted);
 /* Units in use, about. No lock. */
 uint32_t hak_pool_units_used(void);
 
+/* How short of memory the system is, from 0 to 3: the decay is 2 to that power times as fast. */
+void hak_pool_set_pressure(unsigned level);
+
 /* The number of times that units came or went; wraps. No lock. */
 uint32_t hak_pool_changes(void);
 
