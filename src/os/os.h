@@ -57,6 +57,16 @@ bool hak_os_move(void *from, size_t old_bytes, void *to, size_t new_bytes);
 /* Advises for (true) or against (false) huge pages; errors are ignored. */
 void hak_os_huge_pages(void *p, size_t bytes, bool wanted);
 
+/* Gives a mapping a name for /proc/self/smaps; errors are ignored. name: a string constant. */
+void hak_os_name(void *p, size_t bytes, const char *name);
+
+/* The NUMA node that the calling thread runs on, or -1 where memory need not be placed: there is one node,
+ * or the process has a policy of its own. */
+int hak_os_numa_node(void);
+
+/* Asks for the pages of the range from that node, as long as it has some; errors are ignored. */
+void hak_os_numa_place(void *p, size_t bytes, int node);
+
 /* Milliseconds of a monotonic clock with the resolution of a scheduler tick; wraps after 49 days,
  * so only differences count. */
 uint32_t hak_os_now_ms(void);

@@ -137,6 +137,59 @@ void hak_os_huge_pages(void *p, size_t bytes, bool wanted)
     errno = saved;
 }
 
+void hak_os_name(void *p, size_t bytes, const char *name)
+{
+    enum { SET_VMA = 0x53564d41, ANON_NAME = 0 }; /* PR_SET_VMA, PR_SET_VMA_ANON_NAME since Linux 5.17 */
+    int saved = errno;
+    prctl(SET_VMA, ANON_NAME, p, bytes, name);
+    errno = saved;
+}
+
+enum { POLICY_DEFAULT = 0, POLICY_PREFERRED = 1, MEMS_ALLOWED = 4, NODES_MAX = 1024 };
+
+struct node_mask {
+    unsigned long words[NODES_MAX / (8 * sizeof(long))];
+};
+
+/* Whether there is more than one node, asked once: 1 + the answer. */
+static _Atomic int numa_asked;
+
+static bool many_nodes(void)
+{
+    struct node_mask mask = {{0}};
+    int policy = POLICY_DEFAULT;
+    unsigned nodes = 0;
+    if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) != 0 || policy != POLICY_DEFAULT ||
+        syscall(SYS_get_mempolicy, NULL, mask.words, (unsigned long)NODES_MAX, NULL, MEMS_ALLOWED) != 0)
+        return false;
+    for (unsigned i = 0; i < NODES_MAX / (8 * sizeof(long)); i++)
+        for (unsigned long word = mask.words[i]; word != 0; word &= word - 1)
+            nodes++;
+    return nodes > 1;
+}
+
+int hak_os_numa_node(void)
+{
+    int saved = errno;
+    unsigned node = 0;
+    if (hak_load_relaxed(&numa_asked) == 0)
+        hak_store_relaxed(&numa_asked, 1 + many_nodes());
+    bool placed = hak_load_relaxed(&numa_asked) == 2 && syscall(SYS_getcpu, NULL, &node, NULL) == 0 &&
+                  node < NODES_MAX;
+    errno = saved;
+    return placed ? (int)node : -1;
+}
+
+void hak_os_numa_place(void *p, size_t bytes, int node)
+{
+    const unsigned bits = 8 * sizeof(long);
+    struct node_mask mask = {{0}};
+    int saved = errno;
+    mask.words[(unsigned)node / bits] = 1ul << ((unsigned)node % bits);
+    syscall(SYS_mbind, p, bytes, POLICY_PREFERRED, mask.words, (unsigned long)NODES_MAX, 0);
+    errno = saved;
+}
+
 uint32_t hak_os_now_ms(void)
 {
     struct timespec now;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct fake_os fake_os;
+struct fake_os fake_os = {.node = -1};
 
 void hak_os_init(void) {}
 
@@ -59,6 +59,24 @@ bool hak_os_map_again(void *p, size_t bytes, bool *taken)
 void hak_os_huge_pages(void *p, size_t bytes, bool wanted)
 {
     (void)p, (void)bytes, (void)wanted;
+}
+
+void hak_os_name(void *p, size_t bytes, const char *name)
+{
+    (void)p, (void)bytes, (void)name;
+}
+
+int hak_os_numa_node(void)
+{
+    return fake_os.node;
+}
+
+void hak_os_numa_place(void *p, size_t bytes, int node)
+{
+    fake_os.places++;
+    fake_os.last_placed = p;
+    fake_os.last_placed_bytes = bytes;
+    fake_os.last_node = node;
 }
 
 uint32_t hak_os_now_ms(void)

@@ -10,6 +10,11 @@ struct fake_os {
     bool refuse_purge;
     size_t purges, purged_bytes, lazy_purges;
     void *last_purged;
+    int node; /* of the calling thread, or -1 */
+    size_t places;
+    void *last_placed;
+    size_t last_placed_bytes;
+    int last_node;
 };
 extern struct fake_os fake_os;
 

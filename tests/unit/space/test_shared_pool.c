@@ -2,6 +2,7 @@
 
 #include "config/options.h"
 #include "fake_os.h"
+#include "space/held.h"
 #include "space/unit_map.h"
 
 #include <setjmp.h>
@@ -52,7 +53,7 @@ static int fresh(void **state)
     hak_options.purge = HAK_PURGE_DONTNEED;
     fake_os.refuse_purge = false;
     hak_pool_purge(fake_os.now_ms, UINT32_MAX, true);
-    fake_os = (struct fake_os){.now_ms = fake_os.now_ms + 10 * DECAY};
+    fake_os = (struct fake_os){.now_ms = fake_os.now_ms + 10 * DECAY, .node = -1};
     return 0;
 }
 
@@ -180,6 +181,53 @@ static void runs_come_from_the_other_end(void **state)
     hak_pool_give_units(run, 1, true);
 }
 
+static void new_superslabs_are_placed_where_the_thread_runs(void **state)
+{
+    (void)state;
+    struct hak_superslab *ss = hak_region_take_superslab();
+    assert_non_null(ss);
+    assert_int_equal(fake_os.places, 0); /* one node: nothing to be said */
+    for (int node = 0; node < 3; node++) {
+        fake_os.node = node;
+        ss = hak_region_take_superslab();
+        assert_non_null(ss);
+        assert_int_equal(fake_os.places, node + 1);
+        assert_int_equal(fake_os.last_node, node);
+        assert_ptr_equal(fake_os.last_placed, (void *)hak_superslab_base(ss));
+        assert_int_equal(fake_os.last_placed_bytes, HAK_SUPERSLAB_BYTES);
+    }
+}
+
+static void the_hard_limit_counts_what_is_held(void **state)
+{
+    (void)state;
+    bool zeroed;
+    size_t before = hak_load_relaxed(&hak_held_bytes);
+    hak_options.hard_limit = before + 3 * HAK_UNIT_BYTES;
+    for (int i = 0; i < 3; i++)
+        held[i] = take(HAK_USE_DENSE, &zeroed);
+    assert_null(hak_pool_take_units(1, HAK_USE_DENSE, &zeroed));
+    give_all(3); /* dirty: held still, and to be had again */
+    assert_int_equal(hak_load_relaxed(&hak_held_bytes), before + 3 * HAK_UNIT_BYTES);
+    held[0] = take(HAK_USE_DENSE, &zeroed);
+    hak_pool_give_units(held[0], 1, true);
+    hak_pool_purge(0, UINT32_MAX, true);
+    assert_int_equal(hak_load_relaxed(&hak_held_bytes), before);
+    assert_null(hak_pool_take_units(4, HAK_USE_RUN, &zeroed));
+    hak_options.hard_limit = 0;
+}
+
+static void pressure_makes_decay_faster(void **state)
+{
+    (void)state;
+    hak_pool_set_pressure(3);
+    take_all(MANY);
+    give_all(MANY);
+    pass(DECAY / 4);
+    hak_pool_set_pressure(0);
+    assert_int_equal(totals().units_dirty, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +238,9 @@ int main(void)
         cmocka_unit_test_setup(a_refusing_system_ends_no_loop, fresh),
         cmocka_unit_test_setup(decay_can_be_off_and_at_once, fresh),
         cmocka_unit_test_setup(runs_come_from_the_other_end, fresh),
+        cmocka_unit_test_setup(new_superslabs_are_placed_where_the_thread_runs, fresh),
+        cmocka_unit_test_setup(the_hard_limit_counts_what_is_held, fresh),
+        cmocka_unit_test_setup(pressure_makes_decay_faster, fresh),
     };
     if (!hak_region_init(1 << 28, SIZE_MAX) || !hak_unit_map_init(true))
         return 1;
