@@ -14,6 +14,7 @@ enum {
     PRESSURE_PASSES = 10,       /* between two looks at the memory of the system */
     FREE_WORTH = 1 << 20,       /* bytes that are worth the calls when there is too much */
     START_UNITS = 512,          /* in use, for which slabs alone may have much to give back */
+    BLOCK = 4096,               /* the smallest page */
     SPLIT_BYTES = 256 << 10,    /* in a SuperSlab, for which its huge page is given up */
 };
 
@@ -34,9 +35,9 @@ enum stage { FRESH, SAME, DONE };
 
 struct hak_mark {
     uint32_t state; /* of the state word, a hash */
-    uint32_t bits;  /* of the free bits, a hash */
-    uint32_t bytes; /* of the pages that could go back */
-    uint32_t stage;
+    uint16_t bits;  /* of the free bits, a hash; one that is the same by chance makes a purge early */
+    uint8_t blocks; /* of 4 KiB, that could go back */
+    uint8_t stage;
 };
 
 struct scan {
@@ -59,10 +60,10 @@ static void look_inside(struct scan *scan, struct hak_slab *slab, struct hak_mar
         scan->changed = true;
         return;
     }
-    uint32_t bits = hak_slab_purgeable(slab, &bytes);
+    uint16_t bits = (uint16_t)hak_slab_purgeable(slab, &bytes);
     bool same = mark->stage != FRESH && mark->bits == bits;
     if (scan->now || (same && small)) {
-        bool again = mark->stage == DONE && same && mark->bytes == 0;
+        bool again = mark->stage == DONE && same && mark->blocks == 0;
         size_t gone = hak_slab_purge_pages(slab);
         scan->bytes += again ? 0 : gone;
         bytes = 0;
@@ -70,7 +71,7 @@ static void look_inside(struct scan *scan, struct hak_slab *slab, struct hak_mar
     hak_slab_purge_end(slab);
     mark->stage = same || scan->now ? DONE : SAME;
     mark->bits = bits;
-    mark->bytes = (uint32_t)bytes;
+    mark->blocks = (uint8_t)(bytes / BLOCK);
     scan->changed |= !same;
 }
 
@@ -84,7 +85,7 @@ static void scan_slab(struct scan *scan, struct hak_slab *slab, struct hak_mark 
         if (!scan->now)
             return;
     }
-    if (mark->stage == DONE && !scan->now && (mark->bytes == 0 || !small))
+    if (mark->stage == DONE && !scan->now && (mark->blocks == 0 || !small))
         return;
     if (hak_state_used(state) != 0)
         look_inside(scan, slab, mark, small);
@@ -94,6 +95,12 @@ static void scan_slab(struct scan *scan, struct hak_slab *slab, struct hak_mark 
         mark->stage = SAME;
 }
 
+static bool has_free(struct hak_slab *slab)
+{
+    const struct hak_size_class *c = &hak_size_classes[hak_load_relaxed(&slab->size_class)];
+    return hak_state_used(hak_load_relaxed(&slab->state)) < c->capacity;
+}
+
 /* Under the purge lock. */
 static void scan_superslab(struct scan *scan, struct hak_superslab *ss)
 {
@@ -101,7 +108,7 @@ static void scan_superslab(struct scan *scan, struct hak_superslab *ss)
     struct hak_slab *units = hak_superslab_units(ss);
     size_t purgeable = 0;
     for (unsigned u = 0; ss->marks != NULL && u < HAK_UNITS; u++)
-        purgeable += ss->marks[u].bytes;
+        purgeable += ss->marks[u].blocks * (size_t)BLOCK;
     bool small = scan->now || purgeable != 0;
     if (small) /* nobody may take the pool lock once a slab is claimed */
         small = hak_pool_unhuge(ss, scan->now || purgeable >= SPLIT_BYTES);
@@ -109,7 +116,7 @@ static void scan_superslab(struct scan *scan, struct hak_superslab *ss)
         uint32_t word = hak_unit_map_get(base + ((uintptr_t)u << HAK_UNIT_SHIFT));
         bool slab = word != 0 && (word & HAK_WORD_SPECIAL) != HAK_WORD_SPECIAL &&
                     hak_load_relaxed(&units[u].back) == 0;
-        if (slab && ss->marks == NULL)
+        if (slab && ss->marks == NULL && (scan->now || has_free(&units[u])))
             ss->marks = hak_metadata_alloc(HAK_UNITS * sizeof *ss->marks);
         if (ss->marks == NULL)
             continue;

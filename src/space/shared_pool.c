@@ -435,6 +435,27 @@ static uint32_t units_to_purge(const struct hak_superslab *ss, uint32_t n)
     return units;
 }
 
+/* Gives back the page of unit descriptors that the SuperSlab's lie in, if all units of that page are free and
+ * clean. What a stale pointer finds there then is zero, which is no slab. Under the lock, which is open
+ * during the system call; nobody can be given the units meanwhile. */
+static void purge_descriptors(struct hak_superslab *ss)
+{
+    const size_t page = hak_os_page_size(), each = HAK_UNITS * sizeof(struct hak_slab);
+    const uintptr_t units = (uintptr_t)hak_superslab_units(ss), start = units & ~(page - 1);
+    struct hak_superslab *first = ss - (units - start) / each;
+    const size_t n = page / each;
+    for (size_t i = 0; i < n; i++)
+        if (first[i].free != UINT32_MAX || first[i].dirty != 0)
+            return;
+    for (size_t i = 0; i < n; i++)
+        set_masks(&first[i], 0, 0);
+    hak_lock_release(&pool.lock);
+    hak_os_purge((void *)start, page, false);
+    hak_lock_acquire(&pool.lock);
+    for (size_t i = 0; i < n; i++)
+        set_masks(&first[i], UINT32_MAX, 0);
+}
+
 /* Gives back up to n units; returns how many went. Units are out of the free mask while the lock is open,
  * so nobody can be given them. */
 static uint32_t purge_superslab(struct hak_superslab *ss, uint32_t n)
@@ -469,6 +490,7 @@ static uint32_t purge_superslab(struct hak_superslab *ss, uint32_t n)
     hak_decay_purged(&pool.decay, gone);
     pool.totals.purges++;
     pool.totals.purged_bytes += (uint64_t)gone << HAK_UNIT_SHIFT;
+    purge_descriptors(ss);
     return gone;
 }
 
