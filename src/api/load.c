@@ -4,6 +4,7 @@
  */
 #include "api/sanitizer.h"
 #include "config/options.h"
+#include "core/scavenger.h"
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ __attribute__((constructor(FIRST), cold)) static void library_start(void)
         _exit(EXIT_SUCCESS);
     }
     hak_report_start();
+    hak_scavenger_allow();
 }
 
 /* Destructors run in the opposite order, so this one is the last of the library. */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum hak_purge { HAK_PURGE_DONTNEED, HAK_PURGE_FREE };
 enum hak_thp { HAK_THP_NEVER, HAK_THP_AUTO, HAK_THP_ALWAYS };
 
 #define HAK_OPTION_C_bool bool

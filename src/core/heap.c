@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "config/options.h"
+#include "core/scavenger.h"
 #include "large/run.h"
 #include "mid/mid.h"
 #include "os/os.h"
@@ -172,6 +173,15 @@ static void retire(struct hak_heap *heap)
     hak_lock_release(&registry.lock);
 }
 
+/* The scavenger alone must not keep a process whose threads have all ended. */
+static bool nobody_lives(void)
+{
+    hak_lock_acquire(&registry.lock);
+    bool nobody = registry.live == (registry.late != NULL);
+    hak_lock_release(&registry.lock);
+    return nobody;
+}
+
 void hak_heap_thread_exit(void *value)
 {
     struct hak_heap *heap = value;
@@ -181,6 +191,10 @@ void hak_heap_thread_exit(void *value)
     give_up(heap);
     hak_heap_leave(heap, mark);
     retire(heap);
+    if (nobody_lives())
+        hak_scavenger_stop();
+    else
+        hak_scavenger_check();
 }
 
 void hak_heap_counts(uint64_t *live, uint64_t *made)

@@ -2,6 +2,7 @@
 #include "base/names.h"
 #include "config/options.h"
 #include "core/heap.h"
+#include "core/scavenger.h"
 #include "large/large.h"
 #include "os/os.h"
 #include "space/metadata.h"
@@ -46,6 +47,7 @@ static void fork_prepare(void)
     hak_lock_acquire(&init_lock);
     hak_heap_fork_prepare();
     hak_large_acquire();
+    hak_purge_begin(true);
     hak_pool_acquire();
     hak_unit_map_fork_prepare();
     hak_metadata_fork_prepare();
@@ -56,6 +58,7 @@ static void fork_parent(void)
     hak_metadata_fork_release();
     hak_unit_map_fork_release();
     hak_pool_release();
+    hak_purge_end();
     hak_large_release();
     hak_heap_fork_parent();
     hak_lock_release(&init_lock);
@@ -69,6 +72,7 @@ static void fork_child(void)
     hak_pool_fork_child();
     hak_large_fork_child();
     hak_heap_fork_child();
+    hak_scavenger_fork_child();
 }
 
 /* Registering may allocate, so it cannot be a part of hak_init. Before constructors run a process

@@ -7,11 +7,13 @@
 #include "core/fast_path.h"
 #include "core/heap.h"
 #include "core/pointer.h"
+#include "core/scavenger.h"
 #include "harden/abort.h"
 #include "large/large.h"
 #include "large/run.h"
 #include "mid/mid.h"
 #include "os/os.h"
+#include "space/held.h"
 #include "space/shared_pool.h"
 #include "tiny/inbox.h"
 #include "tiny/magazine.h"
@@ -19,7 +21,7 @@
 
 enum { TICKS = 64 }; /* slow exits between two looks at the clock for the purge */
 
-static void tick(struct hak_heap *heap)
+static void tick(struct hak_heap *heap, bool freeing)
 {
     if (HAK_LIKELY(!heap->real || ++heap->ticks % TICKS != 0))
         return;
@@ -27,6 +29,10 @@ static void tick(struct hak_heap *heap)
     if (hak_pool_purge_pending())
         hak_pool_purge(now, 4, false);
     hak_large_purge(now, false);
+    if (HAK_UNLIKELY(hak_held_too_much()))
+        hak_scavenge_free_now();
+    if (freeing)
+        hak_scavenger_tick();
 }
 
 static void *alloc_slab_block(struct hak_heap *heap, size_t size)
@@ -67,11 +73,14 @@ static void *alloc(struct hak_heap *heap, size_t size, size_t align, bool *zeroe
     void *p = alloc_once(heap, size, align, zeroed);
     /* Address space and memory may be what is missing, unless no machine has so much of it. */
     if (HAK_UNLIKELY(p == NULL && (size | align) >> HAK_ADDRESS_BITS == 0)) {
+        hak_scavenger_refuse();
         hak_large_purge(0, true);
+        if (hak_options.hard_limit != 0)
+            hak_pool_purge(0, UINT32_MAX, true);
         hak_pool_release_empty();
         p = alloc_once(heap, size, align, zeroed);
     }
-    tick(heap);
+    tick(heap, false);
     hak_heap_leave(heap, mark);
     return p;
 }
@@ -157,8 +166,9 @@ HAK_NOINLINE void hak_free_full(void *p, struct hak_heap *heap, uintptr_t c)
     if (((uintptr_t)heap->top[c] & heap->mask[c]) == 0) /* room: looked up in a sparse map */
         hak_magazine_make_room(heap, (unsigned)c, caller);
     *heap->top[c]++ = (uintptr_t)p;
-    tick(heap);
+    tick(heap, true);
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 /* Blocks of threads without a heap, remote mid blocks, all above mid, and all Tiny blocks while every
@@ -178,8 +188,9 @@ static HAK_NOINLINE void free_any(struct hak_heap *heap, uintptr_t p, uint32_t w
         hak_large_free(p, word, caller);
     else
         hak_run_free(heap, p, word, caller);
-    tick(heap);
+    tick(heap, true);
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 static HAK_NOINLINE void outbox_full(struct hak_heap *heap, uint32_t x)
@@ -187,6 +198,7 @@ static HAK_NOINLINE void outbox_full(struct hak_heap *heap, uint32_t x)
     uint32_t mark = hak_heap_enter(heap);
     hak_outbox_full(heap, x, __builtin_return_address(0));
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 /* A Tiny block of another heap, or of an orphan. */
@@ -207,6 +219,13 @@ static HAK_COLD struct hak_heap *free_first(void)
     return heap != NULL ? heap : (struct hak_heap *)&hak_heap_gone;
 }
 
+static HAK_NOINLINE void free_mid(struct hak_heap *heap, uintptr_t p, unsigned size_class,
+                                  const void *caller)
+{
+    hak_mid_free_slow(heap, p, size_class, caller);
+    hak_scavenger_check();
+}
+
 /* What is neither this heap's Tiny nor another's, or was looked up by a thread without a heap or in a
  * map that the fast path does not see. */
 static HAK_NOINLINE void free_slow(uintptr_t p, struct hak_heap *heap)
@@ -220,7 +239,7 @@ static HAK_NOINLINE void free_slow(uintptr_t p, struct hak_heap *heap)
     uint32_t word = hak_unit_map_get(p);
     uint32_t x = word ^ heap->id_word;
     if ((word ^ heap->mid_word) < 256)
-        hak_mid_free_slow(heap, p, word & 0xff, __builtin_return_address(0));
+        free_mid(heap, p, word & 0xff, __builtin_return_address(0));
     else if (x < 256)
         hak_free_full((void *)p, heap, x);
     else if (x >= HAK_WORD_TINY_END || word == 0)
@@ -248,9 +267,10 @@ static HAK_NOINLINE void free_not_tiny(void *ptr, struct hak_heap *heap, uintptr
     uintptr_t p = (uintptr_t)ptr;
     if (HAK_LIKELY(x - HAK_WORD_MID < 256)) {
         if (HAK_UNLIKELY(!hak_mid_free(heap, p, x & 0xff)))
-            hak_mid_free_slow(heap, p, x & 0xff, __builtin_return_address(0));
+            free_mid(heap, p, x & 0xff, __builtin_return_address(0));
     } else if ((uint32_t)(x ^ heap->id_word) == HAK_WORD_RUN && heap->real) {
         hak_run_free(heap, p, HAK_WORD_RUN, __builtin_return_address(0));
+        hak_scavenger_check();
     } else {
         free_slow(p, heap);
     }
@@ -280,8 +300,9 @@ bool hak_trim(size_t keep)
             hak_magazine_drop_warm(heap, c);
         hak_heap_leave(heap, mark);
     }
-    hak_pool_totals_read(&totals);
     bytes += hak_large_purge(0, true);
+    bytes += hak_scavenge_slabs_now();
+    hak_pool_totals_read(&totals);
     if (totals.units_dirty << HAK_UNIT_SHIFT > keep)
         bytes += hak_pool_purge(0, UINT32_MAX, true);
     return bytes != 0;

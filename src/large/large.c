@@ -5,7 +5,9 @@
 #include "harden/abort.h"
 #include "os/os.h"
 #include "space/decay.h"
+#include "space/held.h"
 #include "space/metadata.h"
+#include "space/shared_pool.h"
 
 enum {
     CHUNK_SHIFT = 8, /* descriptors are made by 256 */
@@ -88,6 +90,7 @@ static void descriptor_drop(struct large *large)
 static void cached_remove(uint32_t i)
 {
     all.totals.cached_bytes -= all.cached[i]->bytes;
+    hak_held_add(-all.cached[i]->bytes);
     all.cached_count--;
     for (; i < all.cached_count; i++)
         all.cached[i] = all.cached[i + 1];
@@ -99,13 +102,21 @@ static void cached_append(struct large *large)
     large->state = LARGE_CACHED;
     all.cached[all.cached_count++] = large;
     all.totals.cached_bytes += large->bytes;
+    hak_held_add(large->bytes);
+}
+
+/* change: wraps for what is less. */
+static void live_add(size_t change)
+{
+    all.totals.live_bytes += change;
+    hak_held_add(change);
 }
 
 static void set_live(struct large *large, size_t usable)
 {
     large->usable = usable;
     large->state = LARGE_LIVE;
-    all.totals.live_bytes += usable;
+    live_add(usable);
     all.totals.live_count++;
 }
 
@@ -183,7 +194,7 @@ static struct large *cache_take(size_t bytes, size_t usable)
     hak_lock_acquire(&all.lock);
     struct large gone = *large;
     if (at == 0) {
-        all.totals.live_bytes -= usable;
+        live_add(-usable);
         all.totals.live_count--;
         descriptor_drop(large);
     } else {
@@ -225,6 +236,8 @@ void *hak_large_alloc(size_t size, size_t align, bool *zeroed)
     size_t bytes = hak_round_up(usable, HAK_UNIT_BYTES);
     struct large *large = NULL;
     *zeroed = false;
+    if (!hak_held_allows(usable))
+        return NULL;
     if (align <= HAK_UNIT_BYTES)
         large = cache_take(bytes, usable);
     if (large == NULL) {
@@ -290,7 +303,9 @@ void hak_large_free(uintptr_t p, uint32_t word, const void *caller)
     hak_lock_acquire(&all.lock);
     struct large *large = checked(p, word, caller);
     bool full = all.cached_count == CACHED_MAX && evict(&gone, true, now);
-    all.totals.live_bytes -= large->usable;
+    if (all.totals.cached_bytes + large->bytes >= HAK_SUPERSLAB_BYTES)
+        hak_pool_raise();
+    live_add(-large->usable);
     all.totals.live_count--;
     hak_unit_map_set(p, 1, 0);
     large->freed_ms = now;
@@ -304,7 +319,7 @@ void hak_large_free(uintptr_t p, uint32_t word, const void *caller)
 static void set_usable(struct large *large, size_t usable, size_t bytes)
 {
     hak_lock_acquire(&all.lock);
-    all.totals.live_bytes += usable - large->usable;
+    live_add(usable - large->usable);
     large->usable = usable;
     large->bytes = bytes;
     hak_lock_release(&all.lock);
@@ -319,6 +334,8 @@ void *hak_large_resize(uintptr_t p, uint32_t word, size_t size, const void *call
         return NULL;
     size_t usable = hak_round_up(size, hak_os_page_size());
     size_t bytes = hak_round_up(usable, HAK_UNIT_BYTES);
+    if (usable > large->usable && !hak_held_allows(usable - large->usable))
+        return NULL;
     if (bytes <= large->bytes) {
         size_t keep = large->bytes;
         if (usable < large->usable && (keep - bytes) * 8 > keep) {

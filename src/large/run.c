@@ -71,7 +71,7 @@ void *hak_run_alloc(struct hak_heap *heap, size_t size, bool *zeroed)
             return p;
     }
     unsigned units = (unsigned)((size + HAK_UNIT_BYTES - 1) >> HAK_UNIT_SHIFT);
-    struct hak_slab *run = hak_pool_take_units(units, HAK_USE_SPARSE, zeroed);
+    struct hak_slab *run = hak_pool_take_units(units, HAK_USE_RUN, zeroed);
     if (run == NULL)
         return NULL;
     uintptr_t base = hak_slab_base(run);

@@ -35,9 +35,10 @@ void *hak_os_reserve(size_t bytes, size_t align, enum hak_os_reserve kind);
  * False when a limit forbids it. */
 bool hak_os_commit(void *p, size_t bytes);
 
-/* Gives the pages back at once; the range stays usable and reads as zeros afterwards.
+/* Gives the pages back; the range stays usable. At once, and it reads as zeros afterwards; or, if lazy,
+ * when the system needs memory, so that until it is written to again it reads as before or as zeros.
  * False when the system refused: the contents are then unchanged. */
-bool hak_os_purge(void *p, size_t bytes);
+bool hak_os_purge(void *p, size_t bytes, bool lazy);
 
 /* Maps zeroed memory of its own, aligned to align (a power of two >= the page size), or NULL. */
 void *hak_os_map(size_t bytes, size_t align);
@@ -59,6 +60,16 @@ bool hak_os_move(void *from, size_t old_bytes, void *to, size_t new_bytes);
 
 /* Advises for (true) or against (false) huge pages; errors are ignored. */
 void hak_os_huge_pages(void *p, size_t bytes, bool wanted);
+
+/* Gives a mapping a name for /proc/self/smaps; errors are ignored. name: a string constant. */
+void hak_os_name(void *p, size_t bytes, const char *name);
+
+/* The NUMA node that the calling thread runs on, or -1 where memory need not be placed: there is one node,
+ * or the process has a policy of its own. */
+int hak_os_numa_node(void);
+
+/* Asks for the pages of the range from that node, as long as it has some; errors are ignored. */
+void hak_os_numa_place(void *p, size_t bytes, int node);
 
 /* Milliseconds of a monotonic clock with the resolution of a scheduler tick; wraps after 49 days,
  * so only differences count. */
@@ -104,6 +115,21 @@ void hak_os_relax(void);
  * system has no key to spare for it, threads exit without the hook. */
 void hak_os_thread_hook_init(void (*hook)(void *));
 void hak_os_thread_hook_arm(void *value);
+
+/* Starts a thread that runs body, with every signal blocked and a small stack, and that nobody joins.
+ * May allocate: to be called without a lock. False when the system refuses. */
+bool hak_os_thread_start(void (*body)(void), const char *name);
+
+enum { HAK_OS_FOREVER = -1 };
+
+/* Sleeps while *word is expected, for at most ms milliseconds; may also return early. */
+void hak_os_wait(_Atomic uint32_t *word, uint32_t expected, int ms);
+
+/* Ends the sleep of one thread on word. */
+void hak_os_wake(_Atomic uint32_t *word);
+
+/* Lets other threads run. */
+void hak_os_yield(void);
 
 /* Registers the three fork handlers. */
 void hak_os_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -80,10 +83,10 @@ bool hak_os_commit(void *p, size_t bytes)
     return done;
 }
 
-bool hak_os_purge(void *p, size_t bytes)
+bool hak_os_purge(void *p, size_t bytes, bool lazy)
 {
     int saved = errno;
-    bool done = madvise(p, bytes, MADV_DONTNEED) == 0;
+    bool done = madvise(p, bytes, lazy ? MADV_FREE : MADV_DONTNEED) == 0;
     errno = saved;
     return done;
 }
@@ -127,6 +130,59 @@ void hak_os_huge_pages(void *p, size_t bytes, bool wanted)
 {
     int saved = errno;
     madvise(p, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    errno = saved;
+}
+
+void hak_os_name(void *p, size_t bytes, const char *name)
+{
+    enum { SET_VMA = 0x53564d41, ANON_NAME = 0 }; /* PR_SET_VMA, PR_SET_VMA_ANON_NAME since Linux 5.17 */
+    int saved = errno;
+    prctl(SET_VMA, ANON_NAME, p, bytes, name);
+    errno = saved;
+}
+
+enum { POLICY_DEFAULT = 0, POLICY_PREFERRED = 1, MEMS_ALLOWED = 4, NODES_MAX = 1024 };
+
+struct node_mask {
+    unsigned long words[NODES_MAX / (8 * sizeof(long))];
+};
+
+/* Whether there is more than one node, asked once: 1 + the answer. */
+static _Atomic int numa_asked;
+
+static bool many_nodes(void)
+{
+    struct node_mask mask = {{0}};
+    int policy = POLICY_DEFAULT;
+    unsigned nodes = 0;
+    if (syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0) != 0 || policy != POLICY_DEFAULT ||
+        syscall(SYS_get_mempolicy, NULL, mask.words, (unsigned long)NODES_MAX, NULL, MEMS_ALLOWED) != 0)
+        return false;
+    for (unsigned i = 0; i < NODES_MAX / (8 * sizeof(long)); i++)
+        for (unsigned long word = mask.words[i]; word != 0; word &= word - 1)
+            nodes++;
+    return nodes > 1;
+}
+
+int hak_os_numa_node(void)
+{
+    int saved = errno;
+    unsigned node = 0;
+    if (hak_load_relaxed(&numa_asked) == 0)
+        hak_store_relaxed(&numa_asked, 1 + many_nodes());
+    bool placed = hak_load_relaxed(&numa_asked) == 2 && syscall(SYS_getcpu, NULL, &node, NULL) == 0 &&
+                  node < NODES_MAX;
+    errno = saved;
+    return placed ? (int)node : -1;
+}
+
+void hak_os_numa_place(void *p, size_t bytes, int node)
+{
+    const unsigned bits = 8 * sizeof(long);
+    struct node_mask mask = {{0}};
+    int saved = errno;
+    mask.words[(unsigned)node / bits] = 1ul << ((unsigned)node % bits);
+    syscall(SYS_mbind, p, bytes, POLICY_PREFERRED, mask.words, (unsigned long)NODES_MAX, 0);
     errno = saved;
 }
 
@@ -198,6 +254,69 @@ void hak_os_thread_hook_arm(void *value)
     if (have_key)
         pthread_setspecific(thread_key, &exit_round);
     errno = saved;
+}
+
+struct start {
+    void (*body)(void);
+    const char *name;
+};
+static struct start start; /* of the one thread that is started at a time */
+
+static void *thread_main(void *unused)
+{
+    (void)unused;
+    struct start mine = start;
+    prctl(PR_SET_NAME, mine.name);
+    mine.body();
+    return NULL;
+}
+
+/* By pthread_create and not by clone: setuid must find the thread, a stack protector its canary. The mask
+ * is that of pthread_sigmask, which leaves libc's own signals open for the same reason. */
+bool hak_os_thread_start(void (*body)(void), const char *name)
+{
+    enum { STACK_BYTES = 256 << 10 };
+    sigset_t all, before;
+    pthread_t thread;
+    pthread_attr_t attr;
+    int saved = errno;
+    start = (struct start){body, name};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int error = pthread_create(&thread, &attr, thread_main, NULL);
+    if (error == EINVAL) { /* thread-local storage alone is larger than that */
+        pthread_attr_destroy(&attr);
+        pthread_attr_init(&attr);
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        error = pthread_create(&thread, &attr, thread_main, NULL);
+    }
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return error == 0;
+}
+
+void hak_os_wait(_Atomic uint32_t *word, uint32_t expected, int ms)
+{
+    struct timespec timeout = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, ms < 0 ? NULL : &timeout, NULL, 0);
+    errno = saved;
+}
+
+void hak_os_wake(_Atomic uint32_t *word)
+{
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+void hak_os_yield(void)
+{
+    sched_yield();
 }
 
 void hak_os_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void))

@@ -66,17 +66,17 @@ enum hak_tier { HAK_TIER_HOT, HAK_TIER_DRAINING, HAK_TIER_EMPTY };
 /* What a SuperSlab is used for until it is EMPTY again. Slabs of Tiny blocks fill up densely and may
  * have huge pages; in mid slabs and page runs the rest of the last unit is never touched, and a huge
  * page would put memory behind it. */
-enum hak_use { HAK_USE_DENSE, HAK_USE_SPARSE };
+enum hak_use { HAK_USE_DENSE, HAK_USE_SPARSE, HAK_USE_RUN /* in a SPARSE one, from its end */ };
 
 /* One a SuperSlab; all fields under the lock of the shared pool.
  *   dirty is a subset of free: free units that may still have memory behind them
- *   zeroed is a subset of free & ~dirty: free units that read as zeros
+ *   lazy is a subset of free & ~dirty: given back by MADV_FREE, so they may not read as zeros
  */
 struct hak_superslab {
     uint32_t free;
     uint32_t dirty;
     uint32_t reserved; /* units that hold metadata: never free */
-    uint32_t freed_ms; /* when a unit became dirty last */
+    uint32_t lazy;
     uint32_t bucket;   /* index of the list it is in */
     uint8_t tier;
     uint8_t huge;      /* huge pages were asked for */
@@ -84,6 +84,7 @@ struct hak_superslab {
     uint8_t use;       /* enum hak_use; of an EMPTY one without meaning */
     struct hak_superslab *next, *prev;             /* of the bucket */
     struct hak_superslab *purge_next, *purge_prev; /* of the purge queue */
+    struct hak_mark *marks; /* one a unit, or NULL; under the purge lock: core/scavenger.c */
 } HAK_ALIGNED(64);
 
 _Static_assert(sizeof(struct hak_slab) == HAK_CACHE_LINE, "a descriptor is a cache line");

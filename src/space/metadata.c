@@ -21,12 +21,22 @@ static struct {
     char *bump, *committed, *end; /* bump <= committed <= end */
     char *reserve, *reserve_end;  /* for chunks */
     size_t bytes;
-    struct piece *lists[SHIFT_MAX + 1];
+    struct piece *lists[2 * (SHIFT_MAX - SHIFT_MIN) + 1];
 } metadata;
 
-static unsigned piece_shift(size_t bytes)
+/* Sizes are powers of two and, from 48 B on, three quarters of one before each: bitmaps are most of the
+ * metadata, and of any length. Even numbers are the powers. */
+static unsigned piece_class(size_t bytes)
 {
-    return bytes <= (1u << SHIFT_MIN) ? SHIFT_MIN : hak_log2(bytes - 1) + 1;
+    unsigned shift = bytes <= (1u << SHIFT_MIN) ? SHIFT_MIN : hak_log2(bytes - 1) + 1;
+    bool between = shift >= SHIFT_MIN + 2 && bytes <= (size_t)3 << (shift - 2);
+    return 2 * (shift - SHIFT_MIN) - between;
+}
+
+static size_t class_bytes(unsigned class)
+{
+    unsigned shift = SHIFT_MIN + (class + 1) / 2;
+    return class % 2 == 0 ? (size_t)1 << shift : (size_t)3 << (shift - 2);
 }
 
 static bool chunk_new(size_t bytes)
@@ -60,7 +70,9 @@ static bool commit_to(char *end)
 
 static void *bump_alloc(size_t bytes)
 {
-    size_t align = bytes < HAK_METADATA_ALIGN_MAX ? bytes : HAK_METADATA_ALIGN_MAX;
+    size_t align = bytes & -bytes;
+    if (align > HAK_METADATA_ALIGN_MAX)
+        align = HAK_METADATA_ALIGN_MAX;
     for (;;) {
         char *p = (char *)hak_round_up((uintptr_t)metadata.bump, align);
         if (metadata.bump != NULL && p + bytes <= metadata.end) {
@@ -76,27 +88,27 @@ static void *bump_alloc(size_t bytes)
 
 void *hak_metadata_alloc(size_t bytes)
 {
-    unsigned shift = piece_shift(bytes);
-    if (shift > SHIFT_MAX)
+    if (bytes > (size_t)1 << SHIFT_MAX)
         return NULL;
+    unsigned class = piece_class(bytes);
     hak_lock_acquire(&metadata.lock);
-    struct piece *p = metadata.lists[shift];
+    struct piece *p = metadata.lists[class];
     if (p != NULL)
-        metadata.lists[shift] = p->next;
-    void *fresh = p == NULL ? bump_alloc((size_t)1 << shift) : NULL;
+        metadata.lists[class] = p->next;
+    void *fresh = p == NULL ? bump_alloc(class_bytes(class)) : NULL;
     hak_lock_release(&metadata.lock);
     if (p != NULL)
-        memset(p, 0, (size_t)1 << shift);
+        memset(p, 0, class_bytes(class));
     return p != NULL ? p : fresh;
 }
 
 void hak_metadata_free(void *p, size_t bytes)
 {
-    unsigned shift = piece_shift(bytes);
+    unsigned class = piece_class(bytes);
     struct piece *piece = p;
     hak_lock_acquire(&metadata.lock);
-    piece->next = metadata.lists[shift];
-    metadata.lists[shift] = piece;
+    piece->next = metadata.lists[class];
+    metadata.lists[class] = piece;
     hak_lock_release(&metadata.lock);
 }
 

@@ -1,6 +1,6 @@
 /* Memory for the allocator's own structures: heaps, vectors, bitmaps, tables. Taken in pieces
- * rounded to a power of two from 16 B up, kept in free lists by that size, and never given back, so
- * that metadata stays dense and type-stable. Lives outside the blocks.
+ * rounded to a power of two from 16 B up, or to three quarters of one from 48 B up, kept in free lists by
+ * that size, and never given back, so that metadata stays dense and type-stable. Lives outside the blocks.
  *
  * Source of memory: the boot arena of the first region, then the end of that region, then chunks of
  * its own. Reserved at start, it does not depend on what address space is left later.
@@ -13,8 +13,8 @@
 /* The alignment that every piece of at least that size has. */
 enum { HAK_METADATA_ALIGN_MAX = 4096 };
 
-/* Zeroed memory of at least bytes, aligned to the power of two that bytes is rounded to (at most
- * HAK_METADATA_ALIGN_MAX); NULL when memory is out. Thread-safe; a leaf in the lock order. */
+/* Zeroed memory of at least bytes, aligned to the largest power of two that divides what bytes is rounded
+ * to (at most HAK_METADATA_ALIGN_MAX); NULL when memory is out. Thread-safe; a leaf in the lock order. */
 void *hak_metadata_alloc(size_t bytes);
 
 /* Takes back a piece. bytes is what was asked for. */

@@ -36,6 +36,7 @@ static struct hak_region *region_new(size_t bytes)
         return NULL;
     }
     hak_os_huge_pages(base, bytes, false);
+    hak_os_name(base, bytes, "hakmem");
     struct hak_region *region = (void *)base;
     region->superslabs = (uint32_t)(bytes >> HAK_SUPERSLAB_SHIFT);
     region->first = first;
@@ -111,6 +112,10 @@ struct hak_superslab *hak_region_take_superslab(void)
     if (!commit_units(region, base) || !hak_unit_map_prepare(base, HAK_SUPERSLAB_BYTES) ||
         !hak_os_commit((char *)base + skip, HAK_SUPERSLAB_BYTES - skip))
         return NULL;
+    /* The first one, which small programs get along with, is not worth the question. */
+    int node = region->next == region->first ? -1 : hak_os_numa_node();
+    if (node >= 0)
+        hak_os_numa_place((char *)base + skip, HAK_SUPERSLAB_BYTES - skip, node);
     ss->reserved = (uint32_t)(((uint64_t)1 << hidden) - 1);
     hak_store_release(&region->next, region->next + 1);
     return ss;

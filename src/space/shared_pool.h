@@ -36,11 +36,17 @@ bool hak_pool_extend_units(struct hak_slab *first, unsigned n, unsigned more);
 
 /* The list of orphans of a size class. All three under the lock, which the caller holds. */
 void hak_pool_push_orphan(struct hak_slab *slab);
-struct hak_slab *hak_pool_pop_orphan(unsigned size_class);
+struct hak_slab *hak_pool_first_orphan(unsigned size_class); /* the others by next */
 void hak_pool_remove_orphan(struct hak_slab *slab);
 
+/* One thread purges at a time, and no fork comes between: the purge lock, ranked before the pool's.
+ * False when another thread has it and wait does not say to wait for it. */
+bool hak_purge_begin(bool wait);
+void hak_purge_end(void);
+
 /* Purges what is due at now_ms, at most max_superslabs of them; all that is dirty if everything.
- * Returns the bytes given back. Takes the lock, not across the system calls. */
+ * Returns the bytes given back; 0 at once when another thread purges, unless everything. Takes both locks,
+ * that of the pool not across the system calls. */
 size_t hak_pool_purge(uint32_t now_ms, unsigned max_superslabs, bool everything);
 
 /* Whether hak_pool_purge has something due: one relaxed load, no lock. */
@@ -49,6 +55,28 @@ bool hak_pool_purge_pending(void);
 /* Unmaps the SuperSlabs that are all free, for when address space is what is missing; they are mapped
  * again before a new one is taken. Returns the bytes. Takes the lock, also across system calls. */
 size_t hak_pool_release_empty(void);
+
+/* Takes back the advice for huge pages of a SuperSlab of which pages are to be purged, if wanted; whether it
+ * has none now. Takes the lock. */
+bool hak_pool_unhuge(struct hak_superslab *ss, bool wanted);
+
+/* Units in use, about. No lock. */
+uint32_t hak_pool_units_used(void);
+
+/* How short of memory the system is, from 0 to 3: the decay is 2 to that power times as fast. */
+void hak_pool_set_pressure(unsigned level);
+
+/* The number of times that units came or went; wraps. No lock. */
+uint32_t hak_pool_changes(void);
+
+/* The alarm: there is something to give back and nobody who would. Raised only while it is armed. */
+extern _Atomic uint32_t hak_pool_armed, hak_pool_alarm;
+
+HAK_INLINE void hak_pool_raise(void)
+{
+    if (HAK_UNLIKELY(hak_load_relaxed(&hak_pool_armed)))
+        hak_store_relaxed(&hak_pool_alarm, 1);
+}
 
 void hak_pool_totals_read(struct hak_pool_totals *out);
 

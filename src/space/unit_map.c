@@ -107,6 +107,7 @@ bool hak_unit_map_init(bool want_sparse)
     if (words == NULL)
         return sparse_grow();
     hak_os_huge_pages(words, bytes, false);
+    hak_os_name(words, bytes, "hakmem map");
     hak_unit_map.words = words;
     hak_unit_map.mask = ((uintptr_t)1 << (HAK_ADDRESS_BITS - HAK_UNIT_SHIFT)) - 1;
     return true;

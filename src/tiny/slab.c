@@ -155,8 +155,11 @@ static void clear_cached_bits(struct hak_slab *slab)
 static struct hak_slab *adopt(unsigned size_class, uint32_t owner, uint32_t k)
 {
     hak_pool_acquire();
-    struct hak_slab *slab = hak_pool_pop_orphan(size_class);
+    struct hak_slab *slab = hak_pool_first_orphan(size_class);
+    while (slab != NULL && (hak_load_relaxed(&slab->state) & HAK_SLAB_BUSY))
+        slab = slab->next; /* somebody purges it */
     if (slab != NULL) {
+        hak_pool_remove_orphan(slab);
         uint64_t state = hak_load_relaxed(&slab->state), owned;
         do {
             owned = (hak_slab_state(owner, HAK_SLAB_OWNED, hak_state_used(state)) |
@@ -236,8 +239,8 @@ void hak_slab_abandon(struct hak_slab *slab, uint32_t owner)
     hak_pool_acquire();
     uint64_t state = hak_load_acquire(&slab->state);
     while (hak_slab_owned_by(state, owner)) {
-        if (state & HAK_SLAB_BUSY) { /* a purge reads the bits: bounded by one system call */
-            hak_os_relax();
+        if (state & HAK_SLAB_BUSY) { /* a purge, which needs the processor more than this thread */
+            hak_os_yield();
             state = hak_load_acquire(&slab->state);
             continue;
         }

@@ -122,6 +122,19 @@ struct hak_slab *hak_slab_acquire(unsigned size_class, uint32_t owner, uint32_t 
 /* Makes an owned slab an orphan, or retires it if it is empty. At thread exit. */
 void hak_slab_abandon(struct hak_slab *slab, uint32_t owner);
 
+/* Purge in use: the claim of a purge (tiny/purge.c), under the purge lock. False: busy, or no slab in
+ * use. Nobody who has one may take the pool lock. To be ended by hak_slab_purge_end, which hands the slab
+ * on if it was emptied meanwhile. */
+bool hak_slab_purge_begin(struct hak_slab *slab);
+void hak_slab_purge_end(struct hak_slab *slab);
+
+/* Of a slab claimed for a purge: a hash of which blocks are free, and the bytes of the pages that hold
+ * free blocks only. */
+uint32_t hak_slab_purgeable(const struct hak_slab *slab, size_t *bytes);
+
+/* Gives these pages back; returns the bytes. */
+size_t hak_slab_purge_pages(const struct hak_slab *slab);
+
 /* The word of the unit map for a slab of the class owned by id. */
 HAK_INLINE uint32_t hak_slab_word(unsigned size_class, uint32_t id)
 {
