@@ -109,7 +109,9 @@ size_t hakmem_malloc_usable_size(const void *p) HAKMEM_NOTHROW;
 /* ---- Giving memory back ---------------------------------------------------------------------- */
 
 /*
- * Gives freed memory back to the system at once, save about keep bytes. Returns 1 when there was
+ * Gives freed memory back to the system at once, save about keep bytes: free memory of the process,
+ * free pages among blocks in use, and what the calling thread caches. What other threads cache stays;
+ * it is bounded, and unreached_bytes of hakmem_stats says how much it is. Returns 1 when there was
  * something to give back, 0 otherwise.
  */
 int hakmem_malloc_trim(size_t keep) HAKMEM_NOTHROW;
@@ -148,6 +150,7 @@ struct hakmem_stats {
     uint64_t purges;          /* times that memory was given back */
     uint64_t purged_bytes;    /* bytes that were given back, in all */
     uint64_t slabs_made;      /* slabs that were ever made */
+    uint64_t unreached_bytes; /* in other threads' caches, where no purge reaches; about */
 };
 
 /*

@@ -11,6 +11,8 @@
 #define HAK_NOINLINE __attribute__((noinline))
 #define HAK_INLINE static inline __attribute__((always_inline))
 #define HAK_COLD __attribute__((cold, noinline))
+/* Reads what other threads write, on purpose. */
+#define HAK_RACY __attribute__((noinline, no_sanitize_thread))
 #define HAK_ALIGNED(n) __attribute__((aligned(n)))
 
 /* Smallest multiple of the power of two a that is not below n; wraps on overflow, so callers bound n. */

@@ -205,6 +205,35 @@ void hak_heap_counts(uint64_t *live, uint64_t *made)
     hak_lock_release(&registry.lock);
 }
 
+/* Read as it is, without the owner's knowledge: figures may be of different moments, and none is more than
+ * the cache can hold. For the deferred map it is what its entries could hold. */
+HAK_RACY static uint64_t cached_bytes(const struct hak_heap *heap)
+{
+    enum { MID_MOST = 64 };
+    uint64_t bytes = heap->run_cache_bytes + heap->deferred.bytes;
+    for (unsigned c = 0; c < HAK_CLASSES; c++) {
+        uint64_t most = c < HAK_TINY_CLASSES ? HAK_SLOTS_MAX : MID_MOST;
+        uint64_t count;
+        if (c < HAK_TINY_CLASSES)
+            count = (((uintptr_t)heap->top[c] - 1) & heap->mask[c]) / sizeof(uintptr_t);
+        else
+            count = heap->mid[c - HAK_TINY_CLASSES].cached;
+        bytes += (count < most ? count : most) * hak_size_classes[c].size;
+    }
+    return bytes;
+}
+
+uint64_t hak_heap_cached_elsewhere(void)
+{
+    uint64_t bytes = 0;
+    hak_lock_acquire(&registry.lock);
+    for (struct hak_heap *heap = registry.all; heap != NULL; heap = heap->next)
+        if (heap->live && heap != hak_tls_heap)
+            bytes += cached_bytes(heap);
+    hak_lock_release(&registry.lock);
+    return bytes;
+}
+
 /* --- fork: called with every thread but this one running (prepare) or gone (child) --- */
 
 void hak_heap_fork_prepare(void)

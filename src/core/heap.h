@@ -22,6 +22,9 @@ void hak_heap_flush(struct hak_heap *heap);
 /* The exit hook of a thread; value is its heap. */
 void hak_heap_thread_exit(void *value);
 
+/* Bytes of blocks and runs in the caches of all heaps but the caller's. Their owners go on meanwhile. */
+uint64_t hak_heap_cached_elsewhere(void);
+
 void hak_heap_counts(uint64_t *live, uint64_t *made);
 
 void hak_heap_fork_prepare(void);

@@ -62,4 +62,5 @@ void hak_totals_read(struct hak_totals *out)
     out->purges = pool.purges;
     out->purged_bytes = pool.purged_bytes;
     out->slabs_made = hak_slabs_made();
+    out->unreached_bytes = hak_heap_cached_elsewhere();
 }

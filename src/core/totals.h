@@ -17,6 +17,7 @@ struct hak_totals {
     uint64_t units_free;
     uint64_t purges, purged_bytes;
     uint64_t slabs_made;
+    uint64_t unreached_bytes; /* in caches of other threads' heaps */
 };
 
 /* Thread-safe; a moment's view that need not be consistent while other threads allocate. */

@@ -21,6 +21,7 @@ enum {
     HAK_DECAY_SLACK = 8,            /* units that an active heap keeps beyond its demand, and */
     HAK_DECAY_SLACK_DIVISOR = 32,   /* this part of the units in use: demand is never quite steady */
     HAK_DECAY_MANY = 256,           /* dirty units that are never too many */
+    HAK_DECAY_LATE_MS = 60000,      /* by which a thread may have read the clock earlier than another */
 };
 
 /* Owned by whoever counts the dirty units; all calls under his lock.
@@ -48,7 +49,7 @@ HAK_INLINE void hak_decay_advance(struct hak_decay *d, uint32_t now_ms, uint32_t
                                   uint32_t dirty)
 {
     uint32_t gone = now_ms - d->started_ms;
-    if (gone > INT32_MAX || gone < step_ms || gone == 0)
+    if (gone > UINT32_MAX - HAK_DECAY_LATE_MS || gone < step_ms || gone == 0)
         return;
     uint32_t steps = step_ms == 0 ? UINT32_MAX : gone / step_ms;
     d->started_ms = steps > HAK_DECAY_STEPS ? now_ms : d->started_ms + steps * step_ms;
@@ -91,7 +92,7 @@ HAK_INLINE void hak_decay_purged(struct hak_decay *d, uint32_t n)
 HAK_INLINE bool hak_decay_due(uint32_t freed_ms, uint32_t now_ms, int64_t decay_ms)
 {
     uint32_t age = now_ms - freed_ms;
-    bool later = age > UINT32_MAX - 60000; /* freed by another thread since the clock was read */
+    bool later = age > UINT32_MAX - HAK_DECAY_LATE_MS; /* freed by another thread since the clock was read */
     return decay_ms >= 0 && (later ? decay_ms == 0 : age >= (uint64_t)decay_ms);
 }
 

@@ -506,7 +506,8 @@ static uint32_t units_due(uint32_t now_ms)
 size_t hak_pool_purge(uint32_t now_ms, unsigned max_superslabs, bool everything)
 {
     size_t units = 0;
-    bool early = (int32_t)(now_ms - hak_load_relaxed(&pool.look_ms)) < 0;
+    /* That time is never further away than the interval; any other difference is a stale one. */
+    bool early = hak_load_relaxed(&pool.look_ms) - now_ms - 1 < (uint32_t)hak_options.decay_ms;
     if ((!everything && early && hak_options.decay_ms > 0) || !hak_purge_begin(everything))
         return 0;
     hak_lock_acquire(&pool.lock);

@@ -118,8 +118,9 @@ bool hak_vector_scan(struct hak_vector *v)
             hak_vector_remove(v, i);
             continue;
         }
+        /* By the vector's class: the slab may be stolen by now, and of another one. */
         struct hak_slab *slab = v->items[i];
-        if (hak_state_used(hak_load_relaxed(&slab->state)) < hak_slab_capacity(slab)) {
+        if (hak_state_used(hak_load_relaxed(&slab->state)) < hak_size_classes[v->size_class].capacity) {
             hak_vector_mark(v, i);
             return true;
         }

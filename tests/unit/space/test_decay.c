@@ -134,6 +134,21 @@ static void the_clock_may_wrap_and_threads_may_have_read_it_earlier(void **state
     assert_int_equal(dirty, 0);
 }
 
+static void the_clock_may_start_anywhere(void **state)
+{
+    (void)state;
+    for (uint64_t uptime = 1; uptime < UINT32_MAX - 2 * HAK_DECAY_LATE_MS; uptime = uptime * 3 + 1) {
+        start_at(0);
+        now = (uint32_t)uptime;
+        change(500);
+        for (int i = 0; i < HAK_DECAY_STEPS + 3; i++) {
+            now += STEP;
+            purge();
+        }
+        assert_int_equal(dirty, 0);
+    }
+}
+
 static void pressure_and_excess_shorten_the_step(void **state)
 {
     (void)state;
@@ -182,6 +197,7 @@ int main(void)
         cmocka_unit_test(demand_that_wavers_within_the_slack_costs_nothing),
         cmocka_unit_test(a_long_silence_counts_as_what_it_was),
         cmocka_unit_test(the_clock_may_wrap_and_threads_may_have_read_it_earlier),
+        cmocka_unit_test(the_clock_may_start_anywhere),
         cmocka_unit_test(pressure_and_excess_shorten_the_step),
         cmocka_unit_test(mappings_are_due_by_age),
         cmocka_unit_test(tiers_do_not_flutter),

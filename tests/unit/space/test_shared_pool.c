@@ -219,6 +219,18 @@ static void the_hard_limit_counts_what_is_held(void **state)
     hak_options.hard_limit = 0;
 }
 
+static void it_works_at_any_uptime(void **state)
+{
+    (void)state;
+    for (uint64_t uptime = 1 << 20; uptime < UINT32_MAX; uptime *= 2) {
+        fake_os.now_ms = (uint32_t)uptime;
+        take_all(MANY);
+        give_all(MANY);
+        pass(2 * DECAY);
+        assert_int_equal(totals().units_dirty, 0);
+    }
+}
+
 static void pressure_makes_decay_faster(void **state)
 {
     (void)state;
@@ -243,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup(new_superslabs_are_placed_where_the_thread_runs, fresh),
         cmocka_unit_test_setup(the_hard_limit_counts_what_is_held, fresh),
         cmocka_unit_test_setup(pressure_makes_decay_faster, fresh),
+        cmocka_unit_test_setup(it_works_at_any_uptime, fresh),
     };
     if (!hak_region_init(1 << 28, SIZE_MAX) || !hak_unit_map_init(true))
         return 1;
