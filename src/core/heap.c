@@ -100,6 +100,7 @@ static struct hak_heap *heap_take(void)
         heap->live = true;
         hak_inbox_start_life(heap);
         registry.live++;
+        hak_store_relaxed(&hak_heaps_live, (uint32_t)registry.live);
     }
     hak_lock_release(&registry.lock);
     return heap;
@@ -170,6 +171,7 @@ static void retire(struct hak_heap *heap)
     heap->next_unused = registry.unused;
     registry.unused = heap;
     registry.live--;
+    hak_store_relaxed(&hak_heaps_live, (uint32_t)registry.live);
     hak_lock_release(&registry.lock);
 }
 
@@ -209,15 +211,16 @@ void hak_heap_counts(uint64_t *live, uint64_t *made)
  * the cache can hold. For the deferred map it is what its entries could hold. */
 HAK_RACY static uint64_t cached_bytes(const struct hak_heap *heap)
 {
-    enum { MID_MOST = 64 };
-    uint64_t bytes = heap->run_cache_bytes + heap->deferred.bytes;
+    enum { MID_MOST = 100 };
+    uint64_t bytes = ((uint64_t)heap->run_cache.units << HAK_UNIT_SHIFT) + heap->deferred.bytes +
+                     heap->out.bytes;
     for (unsigned c = 0; c < HAK_CLASSES; c++) {
         uint64_t most = c < HAK_TINY_CLASSES ? HAK_SLOTS_MAX : MID_MOST;
         uint64_t count;
         if (c < HAK_TINY_CLASSES)
             count = (((uintptr_t)heap->top[c] - 1) & heap->mask[c]) / sizeof(uintptr_t);
         else
-            count = heap->mid[c - HAK_TINY_CLASSES].cached;
+            count = heap->mid[c - HAK_TINY_CLASSES].count;
         bytes += (count < most ? count : most) * hak_size_classes[c].size;
     }
     return bytes;

@@ -14,7 +14,8 @@ enum {
     LIMIT_MAX = 100,
     EVENTS = 8,                  /* refills and flushes of a class */
     GROW_MS = 8,                 /* so many in that time, and its limit doubles */
-    GROWTH_BYTES_MAX = 2 << 20,  /* by which all magazines of a heap may grow together */
+    GROWTH_BYTES_MAX = 2 << 20,  /* by which all magazines of a heap may grow together, */
+    GROWN_BYTES = 8 << 20,       /* and those of all heaps */
     CLASS_BYTES_MAX = 512 << 10, /* of one magazine that has grown */
 };
 
@@ -63,7 +64,8 @@ static void note_event(struct hak_heap *heap, struct hak_mid *mid)
     mid->events = 0;
     mid->events_ms = now;
     if (!quick || mid->limit * 2 > LIMIT_MAX || bytes * 2 > CLASS_BYTES_MAX ||
-        heap->mid_growth + bytes > GROWTH_BYTES_MAX || !reserve(mid))
+        heap->mid_growth + bytes > GROWTH_BYTES_MAX ||
+        heap->mid_growth + bytes > hak_heap_share(GROWN_BYTES) || !reserve(mid))
         return;
     heap->mid_growth += bytes;
     mid->limit = (uint8_t)(mid->limit * 2);

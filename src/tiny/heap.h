@@ -127,6 +127,7 @@ struct hak_heap {
 
     struct hak_mid mid[HAK_MID_CLASSES];
     size_t mid_growth;                  /* bytes by which the mid magazines have grown, together */
+    size_t grown;                       /* the same of the Tiny magazines */
     uint8_t events[HAK_TINY_CLASSES];   /* refills and flushes since the magazine grew */
     uint8_t growths[HAK_TINY_CLASSES];  /* how often a magazine may still double */
     struct hak_slab *warm[HAK_CLASSES]; /* the warm pool: an empty slab kept for reuse */
@@ -151,6 +152,16 @@ struct hak_heap {
 extern struct hak_heap_front hak_heap_none, hak_heap_gone;
 
 extern __thread struct hak_heap *hak_tls_heap __attribute__((tls_model("initial-exec")));
+
+/* Heaps that have a thread. */
+extern _Atomic uint32_t hak_heaps_live;
+
+/* What one heap may have of a stock of bytes for all of them. */
+HAK_INLINE size_t hak_heap_share(size_t bytes)
+{
+    uint32_t live = hak_load_relaxed(&hak_heaps_live);
+    return live > 1 ? bytes / live : bytes;
+}
 
 /* A slow path marks the heap while its state is in between, so that a fork in another thread leaves
  * it alone. Marks nest. */

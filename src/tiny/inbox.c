@@ -8,8 +8,18 @@
 enum {
     DIRECTORY_SHIFT = 10,   /* heaps of one page of the directory */
     PATIENCE = 4,           /* times the parcels of a full inbox after which its owner is asleep */
+    ALL_BYTES = 2 << 20,    /* of the outboxes of all heaps, and as many of the inboxes, */
+    LEAST_BYTES = 32 << 10, /* but for each so much */
     REFUSALS_TO_EVICT = 16, /* new outboxes refused for want of room, until another has to go */
 };
+
+/* What outboxes and an inbox may hold: with many threads, each less. */
+static size_t remote_bytes(void)
+{
+    size_t share = hak_heap_share(ALL_BYTES);
+    share = share < LEAST_BYTES ? LEAST_BYTES : share;
+    return hak_options.remote_bytes < share ? hak_options.remote_bytes : share;
+}
 
 /* Heaps by id; pages are added under the registry's lock and stay. */
 static struct hak_heap *_Atomic *_Atomic directory[(HAK_ID_LAST + 1) >> DIRECTORY_SHIFT];
@@ -154,7 +164,7 @@ void hak_inbox_abandon(struct hak_heap *owner)
 static bool push(struct hak_heap *heap, struct hak_heap *owner, struct hak_parcel *parcel,
                  const void *caller)
 {
-    size_t limit = hak_options.remote_bytes / HAK_PARCEL_BLOCK_BYTES;
+    size_t limit = remote_bytes() / HAK_PARCEL_BLOCK_BYTES;
     if (limit > HAK_INBOX_CLOSED / PATIENCE)
         limit = HAK_INBOX_CLOSED / PATIENCE;
     uintptr_t head = hak_load_relaxed(&owner->in.head), next;
@@ -226,18 +236,18 @@ static void hand_over(struct hak_heap *heap, struct hak_outbox *box, const void 
 static bool make_room(struct hak_heap *heap, struct hak_outbox *box, size_t bytes, const void *caller)
 {
     struct hak_outboxes *out = &heap->out;
-    if (HAK_LIKELY(box->key == 0 && out->bytes + bytes <= hak_options.remote_bytes))
+    if (HAK_LIKELY(box->key == 0 && out->bytes + bytes <= remote_bytes()))
         return true;
     if (++out->refusals % REFUSALS_TO_EVICT != 0)
         return false;
     if (box->key != 0)
         hand_over(heap, box, caller);
-    for (uint32_t i = 0; i < HAK_OUTBOXES && out->bytes + bytes > hak_options.remote_bytes; i++) {
+    for (uint32_t i = 0; i < HAK_OUTBOXES && out->bytes + bytes > remote_bytes(); i++) {
         struct hak_outbox *victim = &out->at[out->hand++ % HAK_OUTBOXES];
         if (victim->key != 0)
             hand_over(heap, victim, caller);
     }
-    return out->bytes + bytes <= hak_options.remote_bytes;
+    return out->bytes + bytes <= remote_bytes();
 }
 
 bool hak_outbox_open(struct hak_heap *heap, uintptr_t p, uint32_t x, const void *caller)

@@ -9,13 +9,19 @@
 #include "space/shared_pool.h"
 #include "tiny/inbox.h"
 
-enum { EVENTS_TO_GROW = 4 }; /* refills and flushes after which a magazine doubles */
+enum {
+    EVENTS_TO_GROW = 4,     /* refills and flushes after which a magazine doubles */
+    FIRST_BYTES = 2 << 10,  /* of the blocks in a magazine at first, but at least three of them */
+    GROWN_BYTES = 4 << 20,  /* by which the magazines of all heaps may grow together */
+};
+
+_Atomic uint32_t hak_heaps_live;
 
 void hak_magazine_init(struct hak_heap *heap, unsigned c)
 {
     size_t fit = hak_options.magazine_bytes / hak_size_classes[c].size + 1;
     uint32_t slots = HAK_SLOTS_MIN;
-    while (slots > 2 && slots > fit)
+    while ((slots > 2 && slots > fit) || (slots > 4 && slots * hak_size_classes[c].size > FIRST_BYTES))
         slots /= 2;
     while (slots << heap->growths[c] < HAK_SLOTS_MAX && slots << (heap->growths[c] + 1) <= fit)
         heap->growths[c]++;
@@ -149,7 +155,8 @@ void hak_magazine_return(struct hak_heap *heap, uintptr_t p, const void *caller)
 static bool grow(struct hak_heap *heap, unsigned c)
 {
     uint32_t slots = (heap->mask[c] + 1) / (uint32_t)sizeof(uintptr_t);
-    if (heap->growths[c] == 0)
+    size_t more = (size_t)slots * hak_size_classes[c].size;
+    if (heap->growths[c] == 0 || heap->grown + more > hak_heap_share(GROWN_BYTES))
         return false;
     size_t bytes = slots * 2 * sizeof(uintptr_t);
     uintptr_t *grown = hak_metadata_alloc(bytes);
@@ -163,6 +170,7 @@ static bool grow(struct hak_heap *heap, unsigned c)
     heap->mask[c] = (uint32_t)bytes - 1;
     heap->events[c] = 0;
     heap->growths[c]--;
+    heap->grown += more;
     if (!inside)
         hak_metadata_free(base, slots * sizeof *base);
     return true;
