@@ -24,6 +24,10 @@ class Metric:
     def best(self) -> Callable[[list[float]], float]:
         return max if self.higher_is_better else min
 
+    def best_of(self, medians: dict[int, float]) -> int:
+        """The key of the best figure."""
+        return (max if self.higher_is_better else min)(medians, key=lambda key: medians[key])
+
 
 METRICS = {
     metric.name: metric
