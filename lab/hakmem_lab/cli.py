@@ -20,6 +20,7 @@ console = Console(width=None if sys.stdout.isatty() else 180)
 COMMANDS = {
     "run": "run_command:run",
     "compare": "compare_command:compare",
+    "lab": "lab_command:lab_group",
     "peers": "peers_command:peers_group",
     "measure": "commands:measure",
     "instructions": "commands:instructions",

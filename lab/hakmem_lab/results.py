@@ -63,8 +63,8 @@ class Result:
         return None
 
     def metric(self, command: int) -> Metric:
-        """Throughput if the command prints it, else time; or the one that the document names."""
-        chosen = self.document["metric"]
+        """The one that the workload or the document names; else throughput if it is printed, else time."""
+        chosen = self.commands[command].get("axes", {}).get("metric", self.document["metric"])
         if chosen != "auto":
             return METRICS[chosen]
         finished = [cell for key, cell in self.cells.items() if key[0] == command and cell.by_round]

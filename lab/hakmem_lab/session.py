@@ -36,6 +36,11 @@ class Command:
                 "environment": self.environment}  # fmt: skip
 
 
+def last_resident(timeline: list[tuple[float, int]]) -> int | None:
+    """KiB shortly before the end: at nine tenths, because an ending process gives all back."""
+    return timeline[int(len(timeline) * 0.9)][1] if len(timeline) >= 10 else None
+
+
 @dataclass
 class Session:
     """One measurement with everything around it."""
@@ -127,6 +132,7 @@ class Session:
         cpu = finished.report["user_s"] + finished.report["system_s"]
         figures = {**finished.report, "cpu_s": cpu, "throughput": finished.throughput}
         figures["switches"] = figures["voluntary_switches"] + figures["involuntary_switches"]
+        figures["last_rss_kib"] = last_resident(finished.timeline)
         failure = failure_of(finished)
         if failure:
             figures["failure"] = failure

@@ -91,9 +91,14 @@ def judge(result: Result, command: int = 0, subject: int = 0) -> Verdict:
             " were measured", "none",
         )  # fmt: skip
     ratio, pairs = found
+    metric = result.metric(command)
     memory = memory_clause(result, command, subject, rival)
     if ratio.low > 1 or ratio.high < 1:
         word = "faster" if ratio.value > 1 else "slower"
+        if metric.name in {"rss", "last-rss"}:
+            share = 1 / ratio.value - 1
+            return Verdict(f"{title} uses {percent(share)} {'less' if share < 0 else 'more'} memory"
+                           f" than {other}", word)  # fmt: skip
         return Verdict(
             f"{title} is {percent(ratio.value - 1)} {word} than {other}"
             f" (95 %: {percents(ratio.low - 1, ratio.high - 1)}){memory}",
