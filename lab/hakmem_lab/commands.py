@@ -86,7 +86,7 @@ def run_once(
     " best one after the first.",
 )  # fmt: skip
 @click.option(
-    "--metric", default="auto", show_default=True, type=click.Choice(["auto", *metrics.METRICS])
+    "--metric", default="auto", show_default=True, type=click.Choice(["auto", *metrics.OF_RUNS])
 )
 @click.option("--runs", default=7, show_default=True, type=click.IntRange(min=1))
 @click.option("--max-runs", default=40, show_default=True, type=click.IntRange(min=1))

@@ -21,7 +21,10 @@ from .tables import new_table
 QUICK_ROUNDS = 5
 
 
-@click.group(name="lab", cls=Group, lazy={})
+@click.group(
+    name="lab", cls=Group,
+    lazy={"ab": "ab_command:ab_command", "regress": "ab_command:regress_command"},
+)  # fmt: skip
 def lab_group() -> None:
     """Runs the workloads and suites, experiments, and reports of them."""
 

@@ -37,9 +37,15 @@ METRICS = {
         Metric("cpu", "cpu_s", "s", False, lambda value: f"{value:.3f}"),
         Metric("rss", "peak_rss_kib", "KiB", False, lambda value: f"{value:,.0f}"),
         Metric("last-rss", "last_rss_kib", "KiB", False, lambda value: f"{value:,.0f}"),
+        Metric(
+            "instructions", "callgrind_instructions", "", False, lambda value: f"{value:,.0f}"
+        ),
         Metric("faults", "minor_faults", "", False, lambda value: f"{value:,.0f}"),
     )
 }
+
+# What every run of `hakmem measure` has.
+OF_RUNS = ["throughput", "time", "cpu", "rss", "faults"]
 
 
 def choose(name: str, all_have_throughput: bool) -> Metric:

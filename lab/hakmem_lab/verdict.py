@@ -31,7 +31,8 @@ def percents(low: float, high: float) -> str:
 
 
 def signed(share: float) -> str:
-    return f"{'−' if share < 0 else '+'}{percent(share)}"
+    text = percent(share)
+    return text if text == "0 %" else f"{'−' if share < 0 else '+'}{text}"
 
 
 def best_rival(result: Result, command: int, subject: int) -> int | None:
