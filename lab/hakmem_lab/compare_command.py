@@ -31,6 +31,14 @@ def new_file(places: Places, kind: str) -> Path:
     return places.runs_folder / f"{kind}-{now}.json"
 
 
+def write_page(result: Result, html: Path | None) -> None:
+    if html is not None:
+        from . import page  # matplotlib is loaded only where something is drawn
+
+        page.write(result, html)
+        console.print(f"page: {html}", soft_wrap=True)
+
+
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--with", "names", multiple=True, metavar="A,B",
               help="What HAKMEM is compared with: glibc, a peer, NAME=LIBRARY, a path"
@@ -45,11 +53,14 @@ def new_file(places: Places, kind: str) -> Path:
               help="One more run each for system calls and hardware counters.")  # fmt: skip
 @click.option("--json", "raw", type=click.Path(path_type=Path, dir_okay=False),
               help="File for everything that was measured.")  # fmt: skip
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False),
+              help="File for a page with tables and plots.")  # fmt: skip
 @build_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def compare(
     names: tuple[str, ...], runs: int, repeats: int, timeout: float | None, instructions: bool,
-    details: bool, raw: Path | None, build: str | None, command: tuple[str, ...],
+    details: bool, raw: Path | None, html: Path | None, build: str | None,
+    command: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Compares allocators on COMMAND: hakmem compare [OPTIONS] -- PROGRAM [ARGUMENT]...
 
@@ -76,6 +87,7 @@ def compare(
     console.print(comparison(result, 0))
     failed = print_failures(console, result)
     console.print(f"raw data: {session.save_to}", soft_wrap=True)
+    write_page(result, html)
     if result.document["interrupted"]:
         console.print("interrupted: the figures are of the runs that were made until then")
     console.print(verdict.judge(result).text, soft_wrap=True, highlight=False)

@@ -10,7 +10,7 @@ import click
 from . import allocators as registry
 from . import results, runner, suite_table, workloads
 from .cli import Group, build_option, console
-from .compare_command import INTERRUPTED, new_file, split_names
+from .compare_command import INTERRUPTED, new_file, split_names, write_page
 from .comparison_table import comparison, print_failures
 from .errors import LabError
 from .places import Places, find_places
@@ -54,10 +54,13 @@ def list_command() -> None:
               help="Seconds a run.")  # fmt: skip
 @click.option("--json", "raw", type=click.Path(path_type=Path, dir_okay=False),
               help="File for everything that was measured.")  # fmt: skip
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False),
+              help="File for a page with tables and plots.")  # fmt: skip
 @build_option
 def run_command(
     names: tuple[str, ...], others: tuple[str, ...], quick: bool, runs: int | None,
-    threads: str | None, repeats: int, timeout: float, raw: Path | None, build: str | None,
+    threads: str | None, repeats: int, timeout: float, raw: Path | None,
+    html: Path | None, build: str | None,
 ) -> None:  # fmt: skip
     """Measures workloads under HAKMEM and other allocators, interleaved."""
     places = find_places(build)
@@ -83,6 +86,7 @@ def run_command(
         raise LabError("nothing could be measured: every workload failed, or was interrupted at once")
     failed = show(result)
     console.print(f"raw data: {session.save_to}", soft_wrap=True)
+    write_page(result, html)
     if result.document["interrupted"]:
         console.print("interrupted: the figures are of the runs that were made until then")
     console.print(suite_table.sentence(result), soft_wrap=True, highlight=False)
@@ -114,9 +118,12 @@ def latest(places: Places) -> Path:
 
 @lab_group.command(name="report")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False),
+              help="File for a page with tables and plots.")  # fmt: skip
 @build_option
-def report_command(file: Path | None, build: str | None) -> None:
+def report_command(file: Path | None, html: Path | None, build: str | None) -> None:
     """Shows a result again: FILE, or the last one that was measured."""
     result = results.load(file or latest(find_places(build)))
     show(result)
+    write_page(result, html)
     console.print(suite_table.sentence(result), soft_wrap=True, highlight=False)

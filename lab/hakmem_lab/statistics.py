@@ -91,6 +91,17 @@ def ratio_interval(
     return Ratio(value, float(interval.low), float(interval.high))
 
 
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % bootstrap percentile interval of a median, for plots; None of a single value."""
+    if len(values) < 2:
+        return None
+    array = np.asarray(values, dtype=float)
+    random = np.random.default_rng(SEED)
+    medians = np.median(array[random.integers(0, len(array), (RESAMPLES, len(array)))], axis=-1)
+    low, high = np.percentile(medians, [2.5, 97.5])
+    return float(low), float(high)
+
+
 # Fewer pairs give no interval that is worth a verdict.
 FEWEST_PAIRS = 5
 # One pair in so many is left out at each end, against runs that something else disturbed.

@@ -78,13 +78,14 @@ def test_one_variant_is_no_experiment(tmp_path):
 
 
 def test_gates_put_all_variants_into_the_lab_build(tmp_path):
+    gate = min(experiment.gate_names())
     text = (
         'title="T"\nhypothesis="H"\nworkloads=["pair"]\n[variants.a]\n[variants.b]\n'
-        "gates = { SLAB_SCAN = 0 }\noptions = { DECAY_MS = 7 }\n"
+        f"gates = {{ {gate} = 0 }}\noptions = {{ DECAY_MS = 7 }}\n"
     )
     one, other = experiment.load(write(tmp_path, text)).variants
     assert one.build.settings == other.build.settings == ("HAKMEM_LAB=ON",)
-    assert other.environment == {"HAKMEM_GATE_SLAB_SCAN": "0", "HAKMEM_DECAY_MS": "7"}
+    assert other.environment == {f"HAKMEM_GATE_{gate}": "0", "HAKMEM_DECAY_MS": "7"}
 
 
 @pytest.mark.parametrize(
