@@ -67,6 +67,7 @@ def launch(
     timeout: float | None = None,
     extra_environment: dict[str, str] | None = None,
     with_timeline: bool = False,
+    private_memory: bool = False,
 ) -> Finished:
     """Runs the command to its end; a status other than 0 is no error here."""
     arguments = ["--machine", "--unset", "LD_PRELOAD"]
@@ -82,6 +83,8 @@ def launch(
         if with_timeline:
             samples = stack.enter_context(tempfile.NamedTemporaryFile())
             arguments += ["--samples", samples.name]
+            if private_memory:
+                arguments += ["--private", "--interval", "0.002"]
         process = subprocess.Popen(
             [str(program), "--fd", str(report.fileno()), *arguments, "--", *command],
             stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=(report.fileno(),),

@@ -29,6 +29,14 @@ class Places:
         return self._existing(self.build / "lab" / "hakmem-steps")
 
     @property
+    def tracer(self) -> Path:
+        return self._existing(self.build / "lab" / "libtrace.so")
+
+    @property
+    def replayer(self) -> Path:
+        return self._existing(self.build / "lab" / "hakmem-replay")
+
+    @property
     def nothing(self) -> Path:
         return self._existing(self.build / "lab" / "libnothing.so")
 

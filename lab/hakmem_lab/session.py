@@ -56,6 +56,7 @@ class Session:
     with_details: bool = False
     with_instructions: bool = False
     with_check: bool = True  # that malloc is bound to each allocator
+    private_memory: bool = False  # figures of memory are of private memory only
     more: dict[str, Any] = field(default_factory=dict)
     timelines: dict[Key, list[tuple[int, list[tuple[float, int]]]]] = field(default_factory=dict)
 
@@ -127,11 +128,14 @@ class Session:
     def run_once(self, key: Key) -> dict[str, Any]:
         command, allocator = self.parts(key)
         finished = launch(
-            self.places.launcher, command.argv, allocator, self.timeout, command.environment, True
-        )
+            self.places.launcher, command.argv, allocator, self.timeout, command.environment, True,
+            self.private_memory,
+        )  # fmt: skip
         cpu = finished.report["user_s"] + finished.report["system_s"]
         figures = {**finished.report, "cpu_s": cpu, "throughput": finished.throughput}
         figures["switches"] = figures["voluntary_switches"] + figures["involuntary_switches"]
+        if self.private_memory and finished.timeline:
+            figures["peak_rss_kib"] = max(kib for _, kib in finished.timeline)
         figures["last_rss_kib"] = last_resident(finished.timeline)
         failure = failure_of(finished)
         if failure:

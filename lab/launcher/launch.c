@@ -53,6 +53,7 @@ static const char help[] =
     "  --timeout SECONDS    kill the command's process group after so long; status 124\n"
     "  --samples FILE       write the resident memory over time to FILE, as \"seconds kib\" lines\n"
     "  --interval SECONDS   between two samples at first (default: 0.01)\n"
+    "  --private            sample private memory only, without what is mapped from files or shared\n"
     "  --machine            also report what else ran on the machine meanwhile (/proc/stat)\n"
     "  --help               print this\n";
 
@@ -64,6 +65,7 @@ struct plan {
     bool watch_machine;
     const char *samples; /* file, or NULL */
     double interval;     /* seconds */
+    bool private_only;
     char **command;
 };
 
@@ -154,7 +156,7 @@ parse_arguments(int argc, char **argv)
         {"unset", required_argument, NULL, 'u'},   {"timeout", required_argument, NULL, 't'},
         {"machine", no_argument, NULL, 'm'},       {"help", no_argument, NULL, 'h'},
         {"samples", required_argument, NULL, 's'}, {"interval", required_argument, NULL, 'i'},
-        {NULL, 0, NULL, 0}};
+        {"private", no_argument, NULL, 'P'},       {NULL, 0, NULL, 0}};
     struct plan plan = {.report_to = STDERR_FILENO, .interval = 0.01};
     /* "+": the first word that is no option starts the command. */
     for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
@@ -170,6 +172,7 @@ parse_arguments(int argc, char **argv)
         case 's': plan.samples = optarg; break;
         case 'i': plan.interval = parse_seconds("--interval", optarg); break;
         case 'm': plan.watch_machine = true; break;
+        case 'P': plan.private_only = true; break;
         case 'h': fputs(help, stdout); exit(0);
         default: exit(LAUNCH_FAILED); /* getopt has said what is wrong */
         }
@@ -325,6 +328,7 @@ run(const struct plan *plan)
     close(failures[1]);
     struct failure failure = receive_failure(failures[0]);
     outcome.samples.interval = plan->samples != NULL ? plan->interval : 0;
+    outcome.samples.private_only = plan->private_only;
     await(child, start, plan, &ours, &outcome);
     outcome.wall = now() - start;
     if (plan->watch_machine) {

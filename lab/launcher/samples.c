@@ -21,24 +21,24 @@ read_text(const char *path, char text[TEXT])
 }
 
 static long
-resident_kib(pid_t process)
+resident_kib(pid_t process, bool private_only)
 {
     char path[PATH_LENGTH], text[TEXT];
-    long size, resident = 0;
+    long size, resident = 0, shared = 0;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)process);
     read_text(path, text);
-    if (sscanf(text, "%ld %ld", &size, &resident) != 2) {
+    if (sscanf(text, "%ld %ld %ld", &size, &resident, &shared) != 3) {
         return 0;
     }
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+    return (private_only ? resident - shared : resident) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* A thread that started a child is its parent in /proc until it ends: all threads are asked. */
 static long
-tree_kib(pid_t process, int depth)
+tree_kib(pid_t process, bool private_only, int depth)
 {
     char path[PATH_LENGTH], text[TEXT];
-    long sum = resident_kib(process);
+    long sum = resident_kib(process, private_only);
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     DIR *tasks = depth < DEPTH ? opendir(path) : NULL;
     for (struct dirent *entry; tasks != NULL && (entry = readdir(tasks)) != NULL;) {
@@ -50,7 +50,7 @@ tree_kib(pid_t process, int depth)
         read_text(path, text);
         char *next = text;
         for (long child; (child = strtol(next, &next, 10)) > 0;) {
-            sum += tree_kib((pid_t)child, depth + 1);
+            sum += tree_kib((pid_t)child, private_only, depth + 1);
         }
     }
     if (tasks != NULL) {
@@ -80,7 +80,7 @@ samples_take(struct samples *samples, pid_t root, double since_start)
         if (samples->count == SAMPLES) {
             thin_out(samples);
         }
-        long kib = tree_kib(root, 0);
+        long kib = tree_kib(root, samples->private_only, 0);
         if (kib > 0) {
             samples->at[samples->count] = (float)since_start;
             samples->kib[samples->count++] = kib;

@@ -9,12 +9,14 @@
 #ifndef HAKMEM_SAMPLES_H
 #define HAKMEM_SAMPLES_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { SAMPLES = 512 };
 
 struct samples {
     double interval; /* seconds; 0: none are taken */
+    bool private_only; /* without what is mapped from files or shared */
     double due;      /* when the next one is, in seconds since the start */
     int count;
     float at[SAMPLES];  /* seconds since the start */
