@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -46,14 +47,24 @@ def perf_stat(
     """What perf counted of the command and all that it started; events without a figure are left out."""
     with tempfile.TemporaryDirectory(prefix="hakmem-lab-") as folder:
         table = Path(folder) / "table"
-        done = subprocess.run(
-            ["perf", "stat", "-x,", "-o", str(table), "-e", ",".join(events), "--", *command],
-            env=environment, check=False, timeout=timeout,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        if done.returncode != 0 or not table.exists():
+        perf = ["perf", "stat", "-x,", "-o", str(table), "-e", ",".join(events), "--", *command]
+        if run_as_group(perf, environment, timeout) != 0 or not table.exists():
             return {}
         return parse_perf_table(table.read_text())
+
+
+def run_as_group(command: list[str], environment: dict[str, str], timeout: float | None) -> int:
+    """The status; if time runs out, or on Ctrl-C, everything that the command has started is ended."""
+    process = subprocess.Popen(
+        command, env=environment, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        return process.wait(timeout)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
 
 
 def parse_perf_table(text: str) -> dict[str, int]:

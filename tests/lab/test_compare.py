@@ -90,18 +90,28 @@ def test_bad_input_is_one_line(places, more, status, said):
     assert done.stderr.count("\n") == 1
 
 
-def test_ctrl_c_keeps_what_was_measured(places, tmp_path):
-    raw = tmp_path / "raw.json"
+def interrupt(places, raw, mark, lines, command):
+    """Starts a comparison, and interrupts it when its program has written so many lines."""
     process = subprocess.Popen(
         [sys.executable, "-m", "hakmem_lab",
-         *arguments(places, "--with", "glibc", "-n", "1000", "--json", str(raw), "--", "sleep", "0.05")],
+         *arguments(places, "--with", "glibc", "-n", "1000", "--json", str(raw), "--", "sh", "-c",
+                    f"echo x >> {mark}; {command}")],
         env={**os.environ, "PYTHONPATH": str(TREE / "lab")}, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
-    time.sleep(4)
+    deadline = time.monotonic() + 60
+    while not mark.exists() or len(mark.read_text().splitlines()) < lines:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130, err
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+def test_ctrl_c_keeps_what_was_measured(places, tmp_path):
+    raw = tmp_path / "raw.json"
+    status, out, err = interrupt(places, raw, tmp_path / "mark", 30, "sleep 0.05")
+    assert status == 130, err
     assert "interrupted: the figures are of the runs that were made until then" in out
     assert "95 %" in out.strip().splitlines()[-1]
     document = json.loads(raw.read_text())
@@ -110,17 +120,10 @@ def test_ctrl_c_keeps_what_was_measured(places, tmp_path):
 
 
 def test_interrupted_before_anything_is_one_line(places, tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hakmem_lab",
-         *arguments(places, "--with", "glibc", "--json", str(tmp_path / "x"), "--", "sleep", "30")],
-        env={**os.environ, "PYTHONPATH": str(TREE / "lab")}, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    time.sleep(2)
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=20)
-    assert process.returncode == 1
-    assert err == "Error: nothing could be measured: sleep interrupted\n"
+    status, _, err = interrupt(places, tmp_path / "raw.json", tmp_path / "mark", 1, "sleep 30")
+    assert status == 1
+    assert err.startswith("Error: nothing could be measured: sh ")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 1}', '{"format": 2}'])
@@ -134,6 +137,15 @@ def test_files_that_are_no_results(tmp_path, text):
 def test_perf_table():
     text = "# started\n\n<not supported>,,instructions:u,0,100.00,,\n29,,raw_syscalls:sys_enter,7,100.00,,\n"
     assert details.parse_perf_table(text) == {"raw_syscalls:sys_enter": 29}
+
+
+def test_what_is_counted_does_not_outlive_its_time(tmp_path):
+    alive = tmp_path / "alive"
+    script = f"(sleep 2; touch {alive}) & sleep 60"
+    with pytest.raises(subprocess.TimeoutExpired):
+        details.run_as_group(["sh", "-c", script], dict(os.environ), 0.3)
+    time.sleep(2.2)
+    assert not alive.exists()
 
 
 def test_instructions_on_request(places):
