@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from . import allocators as registry
-from . import results, runner, suite_table, workloads
+from . import benchmarks, results, runner, suite_table, workloads
 from .cli import Group, build_option, console
 from .compare_command import INTERRUPTED, new_file, split_names, write_page
 from .comparison_table import comparison, print_failures
@@ -79,7 +79,7 @@ def run_command(
     session = Session(
         "lab", commands, chosen, places,
         runner.Settings(runs=rounds, max_repeats=0 if quick else repeats),
-        raw or new_file(places, "lab"), timeout,
+        raw or new_file(places, "lab"), timeout, more={"quick": quick},
     )  # fmt: skip
     result = Result(session.run())
     if not any(cell.by_round for cell in result.cells.values()):
@@ -120,10 +120,17 @@ def latest(places: Places) -> Path:
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False),
               help="File for a page with tables and plots.")  # fmt: skip
+@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False),
+              help="File for a page of the tree, as docs/benchmarks.md.")  # fmt: skip
 @build_option
-def report_command(file: Path | None, html: Path | None, build: str | None) -> None:
+def report_command(
+    file: Path | None, html: Path | None, markdown: Path | None, build: str | None
+) -> None:
     """Shows a result again: FILE, or the last one that was measured."""
     result = results.load(file or latest(find_places(build)))
     show(result)
     write_page(result, html)
+    if markdown is not None:
+        benchmarks.write(result, markdown)
+        console.print(f"page: {markdown}", soft_wrap=True)
     console.print(suite_table.sentence(result), soft_wrap=True, highlight=False)

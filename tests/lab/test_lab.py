@@ -64,9 +64,14 @@ def test_run_and_report(places, tmp_path):
     assert document["commands"][2]["axes"] == {"workload": "trees", "threads": 2}
     last = done.stdout.strip().splitlines()[-1]
     assert last.startswith("HAKMEM against the best of the others: better in ")
-    again = invoke("report", str(raw))
+    page = tmp_path / "page.md"
+    again = invoke("report", str(raw), "--markdown", str(page))
     assert again.exit_code == 0
     assert again.stdout.strip().splitlines()[-1] == last
+    text = page.read_text()
+    assert last.removesuffix(".") in text
+    assert "./hakmem lab run --quick -n 5 --with glibc --threads 1,2 \\\n    trees\n" in text
+    assert text.count("| trees ×2 |") == 2
 
 
 def test_a_workload_that_measures_memory(places, tmp_path):
