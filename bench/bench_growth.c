@@ -1,10 +1,10 @@
 /*
  * How fast do buffers grow by realloc?
  *
- * KIND is vector (doubles, 64 B to 256 KiB) or string (grows by 1 … 64 B, to 8 KiB); THREADS (default
- * 1), OPS reallocs each (default 100,000). Each thread has 64 buffers that grow in turns, so that
- * none is always at the end of its memory; one that is full is freed and starts anew. Each growth
- * writes what is new. An operation is one realloc.
+ * KIND is vector (doubles, 64 B to 256 KiB) or string (grows by 1 … 64 B, to 8 KiB); THREADS
+ * (default 1), OPS reallocs each (default 100,000). Each thread has 64 buffers that grow in turns,
+ * so that none is always at the end of its memory; one that is full is freed and starts anew. Each
+ * growth writes what is new. An operation is one realloc.
  */
 #include "crew.h"
 

@@ -26,8 +26,9 @@ class Build(build_py):
         subprocess.run(["cmake", "--build", work, "--target", "command", "-j2"], check=True)
         built = Path(self.build_lib) / "hakmem_lab" / "built"
         shutil.rmtree(built, ignore_errors=True)
-        programs = shutil.ignore_patterns("CMakeFiles", "*.cmake", "Makefile", "nothing", "launcher",
-                                          "tracer")
+        programs = shutil.ignore_patterns(
+            "CMakeFiles", "*.cmake", "Makefile", "nothing", "launcher", "tracer"
+        )
         for folder in ("bench", "lab"):
             shutil.copytree(work / folder, built / folder, ignore=programs)
         shutil.copy2((work / "libhakmem.so").resolve(), built / "libhakmem.so")

@@ -55,7 +55,8 @@ def decide_by_counts(result: Result, smallest: float) -> list[decision.Decision]
         effects, failed = [], []
         for command, row in enumerate(result.commands):
             ours, base = (
-                result.cell(command, index).values("callgrind_instructions") for index in (variant, 0)
+                result.cell(command, index).values("callgrind_instructions")
+                for index in (variant, 0)
             )
             if not ours or not base:
                 failed.append(row["name"])
@@ -67,7 +68,12 @@ def decide_by_counts(result: Result, smallest: float) -> list[decision.Decision]
 
 
 def measure(
-    asked: Experiment, chosen: list[Allocator], places: Places, raw: Path, repeats: int, timeout: float
+    asked: Experiment,
+    chosen: list[Allocator],
+    places: Places,
+    raw: Path,
+    repeats: int,
+    timeout: float,
 ) -> Result:
     commands = asked.commands(places)
     more = {"experiment": {"file": asked.path.name, **asked.row}}
@@ -115,10 +121,15 @@ def ab_command(
         decisions = decide_by_counts(result, asked.smallest_effect)
     else:
         decisions = decision.decide_all(result, asked.smallest_effect)
-    table = new_table(f"gains over {result.names[0]}", "workload", *(row.variant for row in decisions))
+    table = new_table(
+        f"gains over {result.names[0]}", "workload", *(row.variant for row in decisions)
+    )
     for command in result.commands:
         gains = [
-            next((effect.text() for effect in row.effects if effect.workload == command["name"]), "failed")
+            next(
+                (effect.text() for effect in row.effects if effect.workload == command["name"]),
+                "failed",
+            )
             for row in decisions
         ]
         table.add_row(command["name"], *gains)
@@ -134,7 +145,9 @@ def ab_command(
         target.write_text(experiment_page.render(asked, result, decisions, raw))
         console.print(f"page: {target}", soft_wrap=True)
     for row in decisions:
-        console.print(f"{row.verdict}: {row.variant}, {row.reason}", soft_wrap=True, highlight=False)
+        console.print(
+            f"{row.verdict}: {row.variant}, {row.reason}", soft_wrap=True, highlight=False
+        )
 
 
 @click.command(name="regress")
@@ -143,7 +156,9 @@ def ab_command(
               help="Share by which a count may grow.")  # fmt: skip
 @click.option("-w", "--workload", "wanted", multiple=True, help="Repeatable [default: all].")
 @build_option
-def regress_command(base: str, tolerance: float, wanted: tuple[str, ...], build: str | None) -> None:
+def regress_command(
+    base: str, tolerance: float, wanted: tuple[str, ...], build: str | None
+) -> None:
     """Compares instruction counts with those of the commit BASE; status 1 if one has grown.
 
     Counted are instructions a malloc+free pair, the program's own among them, by callgrind: the same on
@@ -154,7 +169,9 @@ def regress_command(base: str, tolerance: float, wanted: tuple[str, ...], build:
     now = from_library("now", places.hakmem, "now")
     before = from_library("before", builds.library(builds.Build(commit)), commit[:12])
     workloads = counters.select(counters.INSTRUCTION_WORKLOADS, list(wanted))
-    table = new_table("instructions a malloc+free pair", "workload", commit[:12], "now", "change", "")
+    table = new_table(
+        "instructions a malloc+free pair", "workload", commit[:12], "now", "change", ""
+    )
     grown = []
     with new_progress() as progress:
         task = progress.add_task("counting", total=2 * len(workloads))

@@ -82,7 +82,11 @@ def compare(
     )  # fmt: skip
     result = Result(session.run())
     if not any(cell.by_round for cell in result.cells.values()):
-        reason = result.document["failures"][0]["failure"] if result.document["failures"] else "interrupted"
+        reason = (
+            result.document["failures"][0]["failure"]
+            if result.document["failures"]
+            else "interrupted"
+        )
         raise LabError(f"nothing could be measured: {command[0]} {reason}")
     console.print(comparison(result, 0))
     failed = print_failures(console, result)

@@ -60,8 +60,11 @@ def effect_of(result: Result, command: int, variant: int, confidence: float) -> 
     return Effect(name, ratio.value - 1, ratio.low - 1, ratio.high - 1)
 
 
-def decide(variant: str, effects: Sequence[Effect], failed: Sequence[str], smallest: float) -> Decision:
+def decide(
+    variant: str, effects: Sequence[Effect], failed: Sequence[str], smallest: float
+) -> Decision:
     """A loss anywhere, or a failure, rejects; so does the certainty that nothing is gained."""
+
     def named(chosen: list[Effect]) -> str:
         return ", ".join(effect.workload for effect in chosen)
 

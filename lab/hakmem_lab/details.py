@@ -68,7 +68,9 @@ def run_as_group(command: list[str], environment: dict[str, str], timeout: float
 
 
 def parse_perf_table(text: str) -> dict[str, int]:
-    return {name: int(count) for count, name in re.findall(r"^(\d+),[^,]*,([^,]+),", text, re.MULTILINE)}
+    return {
+        name: int(count) for count, name in re.findall(r"^(\d+),[^,]*,([^,]+),", text, re.MULTILINE)
+    }
 
 
 def count(

@@ -1,21 +1,21 @@
 """Experiment files: what is compared, on what, and how large an effect has to be to matter.
 
-    title = "Warm pool"
-    hypothesis = "More empty slabs kept per class make refills cheaper"
-    workloads = ["random-65536", "bench_pair 1000000"]   # names of the table, or commands
-    metric = "throughput"                                # or time, cpu, rss, faults, instructions
-    smallest_effect = 0.01                               # what matters; 0.01 is 1 %
-    rounds = 10
+title = "Warm pool"
+hypothesis = "More empty slabs kept per class make refills cheaper"
+workloads = ["random-65536", "bench_pair 1000000"]   # names of the table, or commands
+metric = "throughput"                                # or time, cpu, rss, faults, instructions
+smallest_effect = 0.01                               # what matters; 0.01 is 1 %
+rounds = 10
 
-    [variants.one]                                       # the first one is what ships
-    gates = { WARM_CAPACITY = 1 }
+[variants.one]                                       # the first one is what ships
+gates = { WARM_CAPACITY = 1 }
 
-    [variants.none]
-    gates = { WARM_CAPACITY = 0 }
-    options = { DECAY_MS = 100 }
-    cmake = ["CMAKE_C_FLAGS=-O2"]
-    commit = "HEAD~1"
-    library = "other/libhakmem.so"                       # instead of a build
+[variants.none]
+gates = { WARM_CAPACITY = 0 }
+options = { DECAY_MS = 100 }
+cmake = ["CMAKE_C_FLAGS=-O2"]
+commit = "HEAD~1"
+library = "other/libhakmem.so"                       # instead of a build
 """
 
 from __future__ import annotations
@@ -55,8 +55,12 @@ class Variant:
 
     @property
     def environment(self) -> dict[str, str]:
-        gates = {f"HAKMEM_GATE_{name}": str(value) for name, value in self.row.get("gates", {}).items()}
-        options = {f"HAKMEM_{name}": str(value) for name, value in self.row.get("options", {}).items()}
+        gates = {
+            f"HAKMEM_GATE_{name}": str(value) for name, value in self.row.get("gates", {}).items()
+        }
+        options = {
+            f"HAKMEM_{name}": str(value) for name, value in self.row.get("options", {}).items()
+        }
         return gates | options
 
     @property
@@ -129,9 +133,7 @@ class Experiment:
         return found
 
 
-def check_keys(
-    path: Path, where: str, row: dict[str, Any], known: dict[str, type]
-) -> None:
+def check_keys(path: Path, where: str, row: dict[str, Any], known: dict[str, type]) -> None:
     for key, value in row.items():
         if key not in known:
             raise LabError(f'{path}: "{key}" is no key of {where}; accepted are {", ".join(known)}')
@@ -183,7 +185,9 @@ def load(path: Path) -> Experiment:
         raise LabError(f"{path}: workloads must be a list of names and commands")
     accepted = ["auto", *metrics.METRICS, INSTRUCTIONS]
     if row.get("metric", "auto") not in accepted:
-        raise LabError(f'{path}: metric must be one of {", ".join(accepted)}, not "{row["metric"]}"')
+        raise LabError(
+            f'{path}: metric must be one of {", ".join(accepted)}, not "{row["metric"]}"'
+        )
     if not 0 < float(row.get("smallest_effect", 0.01)) < 1:
         raise LabError(f"{path}: smallest_effect must be between 0 and 1")
     if not 1 <= row.get("rounds", 10) <= 10000:

@@ -44,8 +44,12 @@ def list_command() -> None:
 @click.option("--with", "others", multiple=True, metavar="A,B",
               help="What HAKMEM is compared with [default: glibc and every peer that is built;"
               " with --quick: glibc].")  # fmt: skip
-@click.option("--quick", is_flag=True, help="Short runs; without names: the suite quick, in three minutes.")
-@click.option("-n", "--runs", type=click.IntRange(min=1), help="Rounds [default: 10; with --quick: 5].")
+@click.option(
+    "--quick", is_flag=True, help="Short runs; without names: the suite quick, in three minutes."
+)
+@click.option(
+    "-n", "--runs", type=click.IntRange(min=1), help="Rounds [default: 10; with --quick: 5]."
+)
 @click.option("--threads", metavar="1,2,4|scale",
               help='Numbers of threads [default: 2]; "scale": from 1 to four times the processors.')  # fmt: skip
 @click.option("--repeats", default=1, show_default=True, type=click.IntRange(min=0),
@@ -83,7 +87,9 @@ def run_command(
     )  # fmt: skip
     result = Result(session.run())
     if not any(cell.by_round for cell in result.cells.values()):
-        raise LabError("nothing could be measured: every workload failed, or was interrupted at once")
+        raise LabError(
+            "nothing could be measured: every workload failed, or was interrupted at once"
+        )
     failed = show(result)
     console.print(f"raw data: {session.save_to}", soft_wrap=True)
     write_page(result, html)

@@ -37,9 +37,7 @@ METRICS = {
         Metric("cpu", "cpu_s", "s", False, lambda value: f"{value:.3f}"),
         Metric("rss", "peak_rss_kib", "KiB", False, lambda value: f"{value:,.0f}"),
         Metric("last-rss", "last_rss_kib", "KiB", False, lambda value: f"{value:,.0f}"),
-        Metric(
-            "instructions", "callgrind_instructions", "", False, lambda value: f"{value:,.0f}"
-        ),
+        Metric("instructions", "callgrind_instructions", "", False, lambda value: f"{value:,.0f}"),
         Metric("faults", "minor_faults", "", False, lambda value: f"{value:,.0f}"),
     )
 }

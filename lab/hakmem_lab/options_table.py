@@ -78,7 +78,5 @@ def parse_size(option: Option, text: str) -> str:
     """The text itself, if it is a size that the option takes."""
     match = SIZE.fullmatch(text)
     if match is None or not option.low <= int(match[1]) * SUFFIXES.get(match[2], 1) <= option.high:
-        raise ValueError(
-            f"{text!r} is no size from {option.low} to {option.high} bytes (K, M, G)"
-        )
+        raise ValueError(f"{text!r} is no size from {option.low} to {option.high} bytes (K, M, G)")
     return text

@@ -59,7 +59,9 @@ def table_row(result: Result, command: int, index: int) -> dict[str, Any]:
 
 def detail_keys(result: Result, command: int) -> list[str]:
     indexes = range(len(result.names))
-    return [key for key in DETAILS if any(key in result.detail(command, index) for index in indexes)]
+    return [
+        key for key in DETAILS if any(key in result.detail(command, index) for index in indexes)
+    ]
 
 
 def sections(result: Result) -> list[dict[str, Any]]:
@@ -85,7 +87,9 @@ def overview(result: Result) -> list[Figure]:
     """What is about several commands at once."""
     found = figure("cost of a step by working set", plots.working_set(result, "sets"))
     for number, (name, commands) in enumerate(plots.groups(result, "threads").items()):
-        found += figure(f"{name}: scaling by threads", plots.scaling(result, commands, f"scale{number}"))
+        found += figure(
+            f"{name}: scaling by threads", plots.scaling(result, commands, f"scale{number}")
+        )
     return found
 
 

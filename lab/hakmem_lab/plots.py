@@ -84,7 +84,9 @@ def bars(result: Result, command: int, name: str) -> str | None:
                 axes.errorbar(median, place, xerr=reach, color=INK, capsize=3, linewidth=1)
         axes.set_yticks(range(len(rows)), [result.names[index] for index, _ in reversed(rows)])
         better = "higher" if metric.higher_is_better else "lower"
-        axes.set_xlabel(f"{metric.name}{f', {metric.unit}' if metric.unit else ''} ({better} is better)")
+        axes.set_xlabel(
+            f"{metric.name}{f', {metric.unit}' if metric.unit else ''} ({better} is better)"
+        )
 
     return draw(name, 0.8 + 0.26 * len(rows), fill)
 

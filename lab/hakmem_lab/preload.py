@@ -84,7 +84,9 @@ def check(program: Path, library: Path) -> None:
         try:
             elf = ELFFile(file)
         except ELFError:
-            raise LabError(f"{shown} is neither an ELF program nor a script", NOT_EXECUTABLE) from None
+            raise LabError(
+                f"{shown} is neither an ELF program nor a script", NOT_EXECUTABLE
+            ) from None
         wanted = ELFFile(own)
         if machine_of(elf) != machine_of(wanted):
             raise LabError(

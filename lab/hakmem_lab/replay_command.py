@@ -34,7 +34,9 @@ def times_of(operations: int) -> int:
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--with", "names", multiple=True, metavar="A,B",
               help="What HAKMEM is compared with [default: glibc and every peer that is built].")  # fmt: skip
-@click.option("-n", "--runs", default=10, show_default=True, type=click.IntRange(min=1), help="Rounds.")
+@click.option(
+    "-n", "--runs", default=10, show_default=True, type=click.IntRange(min=1), help="Rounds."
+)
 @click.option("--repeats", default=1, show_default=True, type=click.IntRange(min=0),
               help="How often a run is made again at most that other programs disturbed.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0.1), help="Seconds a run.")
@@ -65,7 +67,11 @@ def replay(
         )  # fmt: skip
         result = Result(session.run())
     if not any(cell.by_round for cell in result.cells.values()):
-        reason = result.document["failures"][0]["failure"] if result.document["failures"] else "interrupted"
+        reason = (
+            result.document["failures"][0]["failure"]
+            if result.document["failures"]
+            else "interrupted"
+        )
         raise LabError(f"nothing could be measured: the replay {reason}")
     console.print(comparison(result, 0))
     failed = print_failures(console, result)
@@ -130,7 +136,9 @@ def summary(facts: Facts, name: str) -> Table:
 
 @trace_group.command(name="info")
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="File for a page with plots.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="File for a page with plots."
+)
 @build_option
 def info(trace: Path, html: Path | None, build: str | None) -> None:
     """Sizes, lifetimes, and the share of frees in other threads than the block's own."""

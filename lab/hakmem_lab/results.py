@@ -21,7 +21,9 @@ class Cell:
     failure: str | None
 
     def values(self, key: str) -> list[float]:
-        return [float(row[key]) for _, row in sorted(self.by_round.items()) if row.get(key) is not None]
+        return [
+            float(row[key]) for _, row in sorted(self.by_round.items()) if row.get(key) is not None
+        ]
 
 
 class Result:
@@ -35,8 +37,12 @@ class Result:
         runs: dict[tuple[int, int], dict[int, dict[str, Any]]] = {}
         for run in document["runs"]:
             if run["counts"]:
-                runs.setdefault((run["command"], run["allocator"]), {})[run["round"]] = run["figures"]
-        failures = {(row["command"], row["allocator"]): row["failure"] for row in document["failures"]}
+                runs.setdefault((run["command"], run["allocator"]), {})[run["round"]] = run[
+                    "figures"
+                ]
+        failures = {
+            (row["command"], row["allocator"]): row["failure"] for row in document["failures"]
+        }
         self.cells = {
             (command, allocator): Cell(
                 runs.get((command, allocator), {}), failures.get((command, allocator))

@@ -52,12 +52,21 @@ class RunCommand(click.Command):
     """Reads options.def when it is used, not when it is imported."""
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
-        if not any(isinstance(row, click.Option) and row.name == "hakmem_help" for row in self.params):
-            self.params[:0] = [flag_of(option) for option in options_table.load()
-                               if option.name != "HAKMEM_HELP"]
+        if not any(
+            isinstance(row, click.Option) and row.name == "hakmem_help" for row in self.params
+        ):
+            self.params[:0] = [
+                flag_of(option) for option in options_table.load() if option.name != "HAKMEM_HELP"
+            ]
             # --help is this command's own; the list of the library's values has another name.
-            self.params.append(click.Option(["--values", "hakmem_help"], is_flag=True, default=None,
-                                            help="List every option with its value; nothing is run."))
+            self.params.append(
+                click.Option(
+                    ["--values", "hakmem_help"],
+                    is_flag=True,
+                    default=None,
+                    help="List every option with its value; nothing is run.",
+                )
+            )
         return super().get_params(context)
 
 

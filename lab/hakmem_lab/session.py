@@ -112,7 +112,9 @@ class Session:
         command, allocator = self.parts(key)
         if self.with_check:
             try:
-                verify(self.places.launcher, command.argv, allocator, self.timeout, command.environment)
+                verify(
+                    self.places.launcher, command.argv, allocator, self.timeout, command.environment
+                )
                 return
             except LabError as error:
                 text = str(error)

@@ -123,9 +123,7 @@ def trimmed_mean_and_error(logs: Samples, trim: int) -> tuple[Samples, Samples]:
     return mean, deviation * np.sqrt(count) / (count - 2 * trim)
 
 
-def paired_ratio(
-    values: Sequence[float], base: Sequence[float], confidence: float = 0.95
-) -> Ratio:
+def paired_ratio(values: Sequence[float], base: Sequence[float], confidence: float = 0.95) -> Ratio:
     """values over base, of pairs that were measured in the same round.
 
     The trimmed mean of the pairs' log ratios with its symmetric bootstrap-t interval (Efron 1982; with

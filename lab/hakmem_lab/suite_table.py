@@ -47,14 +47,18 @@ def suite(result: Result) -> Table:
 
 def memory(result: Result) -> Table:
     metric = METRICS["rss"]
-    table = new_table(f"peak RSS in KiB; × is the ratio to {result.names[0]}", "workload", *result.names)
+    table = new_table(
+        f"peak RSS in KiB; × is the ratio to {result.names[0]}", "workload", *result.names
+    )
     for command, row in enumerate(result.commands):
         cells = (cell_text(result, command, index, metric) for index in range(len(result.names)))
         table.add_row(row["name"], *cells)
     return table
 
 
-def geometric_mean(result: Result, other: int, key: str, metric: Metric | None = None) -> float | None:
+def geometric_mean(
+    result: Result, other: int, key: str, metric: Metric | None = None
+) -> float | None:
     """Of the first allocator's figures over the other's, over the workloads that both finished."""
     logs = []
     for command in range(len(result.commands)):
@@ -71,7 +75,9 @@ def sentence(result: Result) -> str:
     judged = [verdict.judge(result, command) for command in range(len(result.commands))]
     if len(judged) == 1:
         return judged[0].text
-    number = {kind: sum(row.kind == kind for row in judged) for kind in ("faster", "slower", "equal")}
+    number = {
+        kind: sum(row.kind == kind for row in judged) for kind in ("faster", "slower", "equal")
+    }
     text = (
         f"{result.titles[0]} against the best of the others: better in {number['faster']}, worse in"
         f" {number['slower']}, no difference found in {number['equal']} of {len(judged)} workloads"

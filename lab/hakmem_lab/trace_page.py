@@ -31,7 +31,9 @@ def live(facts: Facts) -> str:
 
     def fill(axes: Axes) -> None:
         places = [100 * index / len(points) for index in range(len(points))]
-        axes.fill_between(places, [value / 2**20 for value in points], color=plots.colour(2), step="mid")
+        axes.fill_between(
+            places, [value / 2**20 for value in points], color=plots.colour(2), step="mid"
+        )
         axes.set_xlabel("operations, % of all")
         axes.set_ylabel("alive, MiB")
         axes.set_ylim(bottom=0)
@@ -47,7 +49,9 @@ def render(facts: Facts, name: str) -> str:
     drawn = {
         "memory that is alive": live(facts),
         "sizes": by_power("sizes", facts.row["sizes"], "bytes, up to"),
-        "lifetimes": by_power("lifetimes", facts.row["lifetimes"], "allocations made meanwhile, up to"),
+        "lifetimes": by_power(
+            "lifetimes", facts.row["lifetimes"], "allocations made meanwhile, up to"
+        ),
     }
     return environment.get_template("trace.html.j2").render(
         name=name, facts=facts,

@@ -56,11 +56,15 @@ def memory_clause(result: Result, command: int, subject: int, rival: int) -> str
         return ""
     ratio = found[0]
     if ratio.low > 1 or ratio.high < 1:
-        return f" and uses {percent(ratio.value - 1)} {'more' if ratio.value > 1 else 'less'} memory"
+        return (
+            f" and uses {percent(ratio.value - 1)} {'more' if ratio.value > 1 else 'less'} memory"
+        )
     return " and uses as much memory"
 
 
-def speed_of(result: Result, command: int, subject: int, rival: int, confidence: float) -> tuple[Ratio, int] | None:
+def speed_of(
+    result: Result, command: int, subject: int, rival: int, confidence: float
+) -> tuple[Ratio, int] | None:
     """The subject's speed over the rival's: above 1 is faster, whatever the metric."""
     metric = result.metric(command)
     if metric.higher_is_better:
@@ -80,7 +84,9 @@ def judge(result: Result, command: int = 0, subject: int = 0) -> Verdict:
         return Verdict(f"{title} failed: it {failure}", "failed")
     rival = best_rival(result, command, subject)
     if rival is None:
-        return Verdict(f"{title} has nothing to be compared with: no other allocator finished", "none")
+        return Verdict(
+            f"{title} has nothing to be compared with: no other allocator finished", "none"
+        )
     rivals = sum(1 for index in range(len(result.names))
                  if index != subject and result.cell(command, index).by_round)  # fmt: skip
     found = speed_of(result, command, subject, rival, 1 - LEVEL / max(rivals, 1))

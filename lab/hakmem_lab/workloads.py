@@ -39,8 +39,7 @@ class Workload:
     def commands(self, places: Places, threads: list[int], quick: bool) -> list[Command]:
         """One command for each number of threads; one only if the workload has none."""
         return [
-            self.command(places, number, quick)
-            for number in (threads if self.has_threads else [1])
+            self.command(places, number, quick) for number in (threads if self.has_threads else [1])
         ]
 
     def command(self, places: Places, threads: int, quick: bool) -> Command:
@@ -98,5 +97,7 @@ def thread_counts(text: str | None) -> list[int]:
     except ValueError:
         counts = []
     if not counts or not all(1 <= number <= 256 for number in counts):
-        raise LabError(f'--threads takes numbers from 1 to 256, as in 1,2,4, or "scale", not "{text}"')
+        raise LabError(
+            f'--threads takes numbers from 1 to 256, as in 1,2,4, or "scale", not "{text}"'
+        )
     return counts

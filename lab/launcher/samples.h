@@ -1,10 +1,10 @@
 /*
  * Resident memory over time, of a process and all that descend from it.
  *
- * Used by launch.c, which wakes up for each sample; one thread, no synchronization. A sample reads two
- * small files of /proc a process, some microseconds on another processor than the command's. The table is
- * of a fixed size: when it is full, every other sample goes and the interval doubles, so that a run of any
- * length has SAMPLES / 2 … SAMPLES of them.
+ * Used by launch.c, which wakes up for each sample; one thread, no synchronization. A sample reads
+ * two small files of /proc a process, some microseconds on another processor than the command's.
+ * The table is of a fixed size: when it is full, every other sample goes and the interval doubles,
+ * so that a run of any length has SAMPLES / 2 … SAMPLES of them.
  */
 #ifndef HAKMEM_SAMPLES_H
 #define HAKMEM_SAMPLES_H

@@ -1,15 +1,17 @@
 /*
- * The form of a trace, version 1: what a program asked of its allocator, in the order in which it did.
+ * The form of a trace, version 1: what a program asked of its allocator, in the order in which it
+ * did.
  *
- * A file is a header and chunks, all of TRACE_CHUNK bytes, in the byte order of the machine (little-endian on
- * both that are supported). Chunk i starts at (i + 1) * TRACE_CHUNK. The tracer writes them through
- * shared mappings, so that what was recorded outlives the process however it ends, and raises a chunk's
- * `used` after each record: a reader takes `used` bytes, or what there is of them if the file was cut.
+ * A file is a header and chunks, all of TRACE_CHUNK bytes, in the byte order of the machine
+ * (little-endian on both that are supported). Chunk i starts at (i + 1) * TRACE_CHUNK. The tracer
+ * writes them through shared mappings, so that what was recorded outlives the process however it
+ * ends, and raises a chunk's `used` after each record: a reader takes `used` bytes, or what there
+ * is of them if the file was cut.
  *
- * A record is one byte, (argument << 4 | operation), and then numbers of 7 bits a byte, low ones first, the
- * top bit saying that another byte follows ("varint"; "signed" ones are zigzag-coded).
+ * A record is one byte, (argument << 4 | operation), and then numbers of 7 bits a byte, low ones
+ * first, the top bit saying that another byte follows ("varint"; "signed" ones are zigzag-coded).
  *
- *   THREAD   varint thread, varint sequence, varint time    a thread goes on here; time in ns since the start
+ *   THREAD   varint thread, varint sequence, varint time; a thread goes on here; time is in ns
  *   MALLOC   sequence, varint size, block
  *   CALLOC   the same
  *   ALIGNED  the same; the argument is log2 of the alignment, at most 15
@@ -17,12 +19,14 @@
  *   REALLOC  sequence, varint earlier, block (old), varint size, block (new)
  *   TIME     varint time
  *
- * sequence: varint, the difference to the one before it in this thread's part of the chunk. Numbers are
- *           drawn from one counter, after an allocation and before a free, so that a block's free comes before
- *           the next allocation at the same address. A realloc has two: its old block ends `earlier`
- *           numbers before its own. A number that is nobody's is that of a realloc that failed.
- * block:    signed, address / 16 less that of the block before it in this thread's part of the chunk (0 at
- *           first). Addresses identify blocks: a reader numbers them by following the sequence.
+ * sequence: varint, the difference to the one before it in this thread's part of the chunk.
+ *           Numbers are drawn from one counter, after an allocation and before a free, so that a
+ *           block's free comes before the next allocation at the same address. A realloc has two:
+ *           its old block ends `earlier` numbers before its own. A number that is nobody's is
+ *           that of a realloc that failed.
+ * block:    signed, address / 16 less that of the block before it in this thread's part of the
+ *           chunk (0 at first). Addresses identify blocks: a reader numbers them by following the
+ *           sequence.
  */
 #ifndef HAKMEM_TRACE_FORMAT_H
 #define HAKMEM_TRACE_FORMAT_H

@@ -6,13 +6,14 @@
  *   hakmem-replay run FILE [TIMES]     replays them on the malloc that it is started with; before each
  *                                      time but the first it frees what the one before has left
  *
- * A prepared file is mapped, so that its pages count as shared and not as the memory of the allocator under
- * test; so are the program's own tables. Only the blocks are private memory.
+ * A prepared file is mapped, so that its pages count as shared and not as the memory of the
+ * allocator under test; so are the program's own tables. Only the blocks are private memory.
  *
- * Threads go as fast as they can, within limits. The steps of one block take turns (struct slot), in
- * whichever threads they are. And the sequence is cut into windows: nobody enters one before all have left
- * the one before the last, so that memory is alive at about the times when it was. Every 4 KiB of a block is written to, and its
- * last byte, because a trace does not say what the program wrote.
+ * Threads go as fast as they can, within limits. The steps of one block take turns (struct slot),
+ * in whichever threads they are. And the sequence is cut into windows: nobody enters one before
+ * all have left the one before the last, so that memory is alive at about the times when it was.
+ * Every 4 KiB of a block is written to, and its last byte, because a trace does not say what the
+ * program wrote.
  *
  * Nobody ever waits for a later step of the trace, so that a replay always comes to its end.
  *

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A freed slot waits behind so many others before it is used again, so that threads rarely meet there. */
+/* A freed slot waits behind so many others before it is used again: threads rarely meet there. */
 enum { SLOTS_WAITING = 1024, THREADS_MAX = 1 << 20 };
 
 /* Steps of all threads that may be done in any order, as far as blocks allow it. */

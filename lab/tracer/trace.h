@@ -1,8 +1,8 @@
 /*
  * Reads a trace: every operation of all threads in one order, with numbered blocks.
  *
- * Used by replay.c; one thread. What is wrong with a file ends the program with one line; a file that was
- * cut is read up to there.
+ * Used by replay.c; one thread. What is wrong with a file ends the program with one line; a file
+ * that was cut is read up to there.
  */
 #ifndef HAKMEM_TRACE_H
 #define HAKMEM_TRACE_H

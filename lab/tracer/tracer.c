@@ -1,10 +1,11 @@
 /*
  * libtrace.so: preloaded, it records every allocation of a program into HAKMEM_TRACE_DIR.
  *
- * The blocks come from glibc, by the names that glibc keeps for interposers. Each process has a file of its
- * own, a child of fork as much as a program that was started anew: trace.PROCESS.NUMBER. A thread writes into a
- * chunk of its own; what an ended thread leaves of one goes to the next thread. Per operation that is an
- * atomic increment, a coarse clock and some bytes; per chunk (about 8,000 operations) four system calls.
+ * The blocks come from glibc, by the names that glibc keeps for interposers. Each process has a
+ * file of its own, a child of fork as much as a program that was started anew:
+ * trace.PROCESS.NUMBER. A thread writes into a chunk of its own; what an ended thread leaves of
+ * one goes to the next thread. Per operation that is an atomic increment, a coarse clock and some
+ * bytes; per chunk (about 8,000 operations) four system calls.
  *
  * No descriptor stays open: programs close all that they do not know. When the disk is full or
  * HAKMEM_TRACE_LIMIT bytes are written, recording stops and the program goes on.
@@ -403,7 +404,7 @@ start_file(void)
     atomic_store(&active, true);
 }
 
-/* The child writes into a file of its own. Its copies of the parent's chunks are shared with it: they go. */
+/* The child writes into a file of its own. What it has of the parent's is shared: it goes. */
 static void
 after_fork_in_child(void)
 {

@@ -35,7 +35,9 @@ def test_a_real_program_from_end_to_end(places, tmp_path):
     assert done.exit_code in (0, 1), done.output
     assert "peak RSS MiB" in done.stdout
     assert "system calls" in done.stdout
-    assert last_line(done).endswith(("memory", "would show 1 %", "precision)")) or "95 %" in last_line(done)
+    assert last_line(done).endswith(
+        ("memory", "would show 1 %", "precision)")
+    ) or "95 %" in last_line(done)
     result = results.load(raw)
     assert result.names == ["hakmem", "glibc", "nothing"]
     assert len(result.cell(0, 0).by_round) == 5
@@ -156,7 +158,9 @@ def test_instructions_on_request(places):
 
 def test_samples_of_memory_follow_the_program(places, tmp_path):
     samples = tmp_path / "samples"
-    script = "import time; time.sleep(.1); x=bytearray(60<<20); time.sleep(.2); del x; time.sleep(.2)"
+    script = (
+        "import time; time.sleep(.1); x=bytearray(60<<20); time.sleep(.2); del x; time.sleep(.2)"
+    )
     subprocess.run([places.launcher, "--samples", samples, "--interval", "0.02", "--", "/usr/bin/env",
                     "python3", "-c", script], check=True, capture_output=True)  # fmt: skip
     kib = [int(line.split()[1]) for line in samples.read_text().splitlines()]

@@ -133,7 +133,9 @@ def test_ab_from_end_to_end(places, tmp_path):
     assert text.startswith("# T\n\n**Hypothesis.** H.\n")
     for part in ("## Verdict", "| base |", "| other |", "./hakmem lab ab trial.toml", "Linux"):
         assert part in text
-    assert str(tmp_path) not in text.replace(str(places.hakmem), "").replace(str(places.nothing), "")
+    assert str(tmp_path) not in text.replace(str(places.hakmem), "").replace(
+        str(places.nothing), ""
+    )
 
 
 def test_ab_on_instructions_is_exact(places, tmp_path):
@@ -141,7 +143,10 @@ def test_ab_on_instructions_is_exact(places, tmp_path):
     done = invoke("ab", write(tmp_path, text), "--no-page", "--build", places.build,
                   "--json", tmp_path / "raw.json")  # fmt: skip
     assert done.exit_code == 0, done.output
-    assert done.stdout.strip().splitlines()[-1] == "adopt: other, better on bench_pair 20000, worse nowhere"
+    assert (
+        done.stdout.strip().splitlines()[-1]
+        == "adopt: other, better on bench_pair 20000, worse nowhere"
+    )
 
 
 def test_a_variant_that_fails_is_rejected(places, tmp_path):

@@ -24,7 +24,9 @@ def test_every_workload_is_described_and_is_a_program(places):
 
 def test_every_program_of_bench_is_a_workload(places):
     ours = {row.row["command"].split()[0] for row in workloads.all_workloads().values()}
-    built = {path.name for path in (places.build / "bench").iterdir() if path.name.startswith("bench_")}
+    built = {
+        path.name for path in (places.build / "bench").iterdir() if path.name.startswith("bench_")
+    }
     assert built - ours == {"bench_remote"}, "bench_remote counts instructions; the rest is listed"
 
 

@@ -85,7 +85,11 @@ def in_browser(folder, text, width, dark=False):
     assert browser, "chromium is missing; tools/deps.txt lists it"
     frame = FRAME.format(width=width, page=html.escape(text.replace("</body>", PROBE + "</body>")))
     (folder / "frame.html").write_text(frame)
-    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else ["--blink-settings=preferredColorScheme=1"]
+    scheme = (
+        ["--blink-settings=preferredColorScheme=0"]
+        if dark
+        else ["--blink-settings=preferredColorScheme=1"]
+    )
     done = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
          f"--user-data-dir={folder}/profile", *scheme, "--virtual-time-budget=5000",
@@ -104,7 +108,9 @@ def brightness(colour):
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (360, True), (1200, False)])
 def test_in_a_browser(made, tmp_path, width, dark):
     seen = in_browser(tmp_path, made, width, dark)
-    assert seen["overflow"] <= 0, "the page must not scroll sideways; its tables do, in their frames"
+    assert seen["overflow"] <= 0, (
+        "the page must not scroll sideways; its tables do, in their frames"
+    )
     assert seen["plots"] == 2 + 4 * 2
     assert seen["narrowest"] > 250
     assert seen["text"] >= 8

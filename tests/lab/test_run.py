@@ -71,7 +71,15 @@ def test_every_option_is_a_flag(places):
     for option in options_table.load():
         assert option.name == "HAKMEM_HELP" or f"--{option.flag}" in shown
     done = hakmem(
-        places, "--check", "--decay-ms", "-1", "--magazine-bytes", "16K", "--thp", "never", "--values"
+        places,
+        "--check",
+        "--decay-ms",
+        "-1",
+        "--magazine-bytes",
+        "16K",
+        "--thp",
+        "never",
+        "--values",
     )
     for line in ("CHECK=1", "DECAY_MS=-1", "MAGAZINE_BYTES=16K", "THP=never"):
         assert f"HAKMEM_{line}\n" in done.stdout
@@ -119,7 +127,11 @@ def other_machine(content):
 
 
 def to_musl(content):
-    at = content.index(b"/lib64/ld-linux") if b"/lib64/ld-linux" in content else content.index(b"/lib/ld-linux")
+    at = (
+        content.index(b"/lib64/ld-linux")
+        if b"/lib64/ld-linux" in content
+        else content.index(b"/lib/ld-linux")
+    )
     new = b"/lib/ld-musl-x.so.1\0"
     content[at : at + len(new)] = new
 
@@ -138,7 +150,11 @@ def cases(places, tmp_path):
     return {
         "static": (places.launcher, 125, "is statically linked"),
         "script": (script, 125, "is statically linked"),
-        "machine": (patched(tmp_path, "riscv", other_machine), 125, "is of another architecture: RISCV"),
+        "machine": (
+            patched(tmp_path, "riscv", other_machine),
+            125,
+            "is of another architecture: RISCV",
+        ),
         "musl": (patched(tmp_path, "musl", to_musl), 125, "is linked to musl libc"),
         "text": (text, 126, "neither an ELF program nor a script"),
         "closed": (closed, 126, "not executable"),

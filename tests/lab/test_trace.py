@@ -143,7 +143,9 @@ def test_a_program_that_is_killed_leaves_its_trace(places, tmp_path):
 
 
 def hakmem_trace(places, path, *more):
-    return CliRunner().invoke(cli.main, ["trace", "info", str(path), "--build", str(places.build), *more])
+    return CliRunner().invoke(
+        cli.main, ["trace", "info", str(path), "--build", str(places.build), *more]
+    )
 
 
 def test_a_fork_has_a_trace_of_its_own(places, tmp_path):
@@ -234,7 +236,10 @@ def test_bytes_that_were_changed_crash_nothing(places, tmp_path):
     [
         (b"", "is no trace: it has 0 bytes"),
         (b"x" * 1000, "is no trace"),
-        (b"HAKTRACE\x02\0\0\0\0\0\x01\0" + b"\0" * 1000, "is a trace of version 2; this program reads version 1"),
+        (
+            b"HAKTRACE\x02\0\0\0\0\0\x01\0" + b"\0" * 1000,
+            "is a trace of version 2; this program reads version 1",
+        ),
         (b"HAKTRACE\x01\0\0\0\0\0\x01\0" + b"\0" * 1000, "holds no operation"),
     ],
 )

@@ -37,7 +37,11 @@ def skewed(random, count):
 
 def disturbed(random, count):
     """A quiet machine, and one run in seven that something else got in the way of."""
-    return 1.0 + np.abs(random.normal(0, 0.01, count)) + (random.random(count) < 0.15) * random.exponential(0.2, count)
+    return (
+        1.0
+        + np.abs(random.normal(0, 0.01, count))
+        + (random.random(count) < 0.15) * random.exponential(0.2, count)
+    )
 
 
 @pytest.fixture
@@ -115,7 +119,10 @@ def around(middle, rounds=10):
 def test_faster_with_less_memory():
     found = verdict.judge(result_of([around(1.0), [1.07 * x for x in around(1.0)]],
                                     [[880] * 10, [1000] * 10]))  # fmt: skip
-    assert found.text == "HAKMEM is 7 % faster than mimalloc 3.6 (95 %: 7–7 %) and uses 12 % less memory"
+    assert (
+        found.text
+        == "HAKMEM is 7 % faster than mimalloc 3.6 (95 %: 7–7 %) and uses 12 % less memory"
+    )
 
 
 def test_slower_than_the_best_rival():
@@ -128,7 +135,9 @@ def test_no_difference_says_what_would_show_one():
     random = np.random.default_rng(12)
     found = verdict.judge(result_of([normal(random, 10).tolist(), normal(random, 10).tolist()]))
     assert found.kind == "equal"
-    assert found.text.startswith("no difference in speed found between HAKMEM and mimalloc 3.6 at this precision (95 %: −")
+    assert found.text.startswith(
+        "no difference in speed found between HAKMEM and mimalloc 3.6 at this precision (95 %: −"
+    )
     assert found.text.endswith(" more runs would show 1 %")
 
 
