@@ -19,7 +19,7 @@ help:
 	@echo 'make debug         build/debug, invariants checked at run time'
 	@echo 'make asan, tsan    build/asan and build/tsan, instrumented'
 	@echo 'make clang         build/clang, the release build by the other compiler'
-	@echo 'make demo          a real program on HAKMEM, the system allocator and others, compared'
+	@echo 'make demo          hakmem compare on a real program, with the allocators that are there'
 	@echo 'make test          installs what is missing, builds, runs the CI subset of the tests'
 	@echo 'make test-long     the tests that CI has no time for'
 	@echo 'make docs          writes docs/options.md anew'

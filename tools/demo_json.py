@@ -7,7 +7,7 @@ what most programs ask of an allocator.
 import json
 import random
 
-ROUNDS = 6
+ROUNDS = 4
 RECORDS = 4_000
 
 

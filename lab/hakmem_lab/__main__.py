@@ -1,5 +1,5 @@
 """python -m hakmem_lab"""
 
-from .commands import main
+from .cli import main
 
-main(prog_name="python -m hakmem_lab")
+main(prog_name="hakmem")

@@ -53,9 +53,7 @@ def from_library(name: str, path: Path, title: str | None = None) -> Allocator:
 def from_peer(peer: peers.Peer) -> Allocator:
     library = peer.library
     if library is None or not library.exists():
-        raise LabError(
-            f"{peer.name} is not built; run: python -m hakmem_lab peers build {peer.name}"
-        )
+        raise LabError(f"{peer.name} is not built; run: hakmem peers install {peer.name}")
     beside = [library.parent / Path(name).name for name in peer.row.get("beside", [])]
     return Allocator(
         peer.name,

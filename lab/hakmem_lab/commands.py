@@ -1,57 +1,30 @@
-"""The command line: python -m hakmem_lab COMMAND."""
+"""The commands that measure and count workloads: measure, instructions, syscalls, golden."""
 
 from __future__ import annotations
 
 import datetime
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import Progress
 
 from . import allocators as registry
 from . import counters, golden, metrics, peers, rawdata, runner, tables
 from .allocators import Allocator
+from .cli import build_option, console, new_progress
 from .errors import LabError
 from .launcher import launch, require_success, verify
 from .places import TREE, Places, find_places
 
-# Wide enough for every column where the output is no terminal.
-console = Console(width=None if sys.stdout.isatty() else 140)
 GOLDEN_FILE = TREE / "tests" / "golden" / "instructions.json"
 
-build_option = click.option(
-    "--build", metavar="DIR", help="Build folder [default: HAKMEM_BUILD_DIR or build/release]."
-)
 allocator_option = click.option(
     "-a", "--allocator", "names", multiple=True, metavar="NAME",
     help="hakmem, nothing, glibc, a peer, peers (all that are built), NAME=LIBRARY or a path.",
 )  # fmt: skip
-
-
-class Group(click.Group):
-    """Turns a LabError into one line and status 1; click's own usage errors have status 2."""
-
-    def invoke(self, context: click.Context) -> Any:
-        try:
-            return super().invoke(context)
-        except LabError as error:
-            raise click.ClickException(str(error)) from None
-
-
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
-    """Measures memory allocators side by side."""
-
-
-def new_progress() -> Progress:
-    shown = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal)
 
 
 def parse_command(text: str, places: Places) -> list[str]:
@@ -104,7 +77,7 @@ def run_once(
     return {**finished.report, "cpu_s": cpu, "throughput": finished.throughput}
 
 
-@main.command()
+@click.command()
 @allocator_option
 @click.option("-c", "--command", "texts", multiple=True, required=True, help="Repeatable.")
 @click.option(
@@ -113,7 +86,7 @@ def run_once(
     " best one after the first.",
 )  # fmt: skip
 @click.option(
-    "--metric", default="auto", show_default=True, type=click.Choice(["auto", *metrics.METRICS])
+    "--metric", default="auto", show_default=True, type=click.Choice(["auto", *metrics.OF_RUNS])
 )
 @click.option("--runs", default=7, show_default=True, type=click.IntRange(min=1))
 @click.option("--max-runs", default=40, show_default=True, type=click.IntRange(min=1))
@@ -160,17 +133,22 @@ def measure(
             compared.key,
             lambda made: progress.advance(task, 1 if made.counts else 0),
         )
+    now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    raw = raw or places.runs_folder / f"measure-{now}.json"
+    content = rawdata.document(
+        "measure",
+        [{"name": text, "argv": argv} for text, argv in zip(texts, commands, strict=True)],
+        chosen, compared.name, settings, measurement, base=base or chosen[0].name,
+    )  # fmt: skip
+    rawdata.write(raw, content)
+    if measurement.interrupted:
+        console.print(f"raw data: {raw}")
+        raise click.Abort
     for index, text in enumerate(texts):
         against = base_index
         if base == BEST:
             against = metrics.best_after_first(compared, index, len(chosen), measurement)
         tables.print_measurement(console, index, text, chosen, against, compared, measurement)
-    now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    raw = raw or places.build / "lab" / "runs" / f"measure-{now}.json"
-    content = rawdata.document(
-        commands, chosen, base or chosen[0].name, compared.name, settings, measurement
-    )
-    rawdata.write(raw, content)
     console.print(f"raw data: {raw}")
 
 
@@ -200,7 +178,7 @@ def verify_all(chosen: list[Allocator], places: Places) -> None:
         verify(places.launcher, [places.program("bench_pair"), "1000"], allocator)
 
 
-@main.command()
+@click.command()
 @allocator_option
 @click.option("-w", "--workload", "wanted", multiple=True, help="Repeatable [default: all].")
 @build_option
@@ -218,7 +196,7 @@ def instructions(names: tuple[str, ...], wanted: tuple[str, ...], build: str | N
     tables.print_instructions(console, [row.name for row in workloads], chosen, counts, nothing)
 
 
-@main.command()
+@click.command()
 @allocator_option
 @click.option("-w", "--workload", "wanted", multiple=True, help="Repeatable [default: all].")
 @build_option
@@ -239,7 +217,7 @@ def syscalls(names: tuple[str, ...], wanted: tuple[str, ...], build: str | None)
     tables.print_steady_state(console, rows)
 
 
-@main.command(name="golden")
+@click.command(name="golden")
 @click.option("-a", "--allocator", "name", default="hakmem", show_default=True, metavar="NAME")
 @click.option("-w", "--workload", "wanted", multiple=True, help="Repeatable [default: all].")
 @click.option("--file", "path", default=GOLDEN_FILE, type=click.Path(path_type=Path))
@@ -274,47 +252,3 @@ def golden_command(
             f"counts differ from {path} by more than {differences[0].tolerance} a pair;"
             " if that is meant, run this command with --update"
         )
-
-
-@main.group(name="peers")
-def peers_group() -> None:
-    """Builds and lists the allocators to compare with."""
-
-
-@peers_group.command(name="build")
-@click.argument("names", nargs=-1)
-@click.option("-j", "--jobs", default=2, show_default=True, type=click.IntRange(min=1))
-@click.option("--keep-going", is_flag=True, help="Build the rest where one fails.")
-def peers_build(names: tuple[str, ...], jobs: int, keep_going: bool) -> None:
-    """Fetches, checks and builds peers into the cache [default: all]."""
-    wanted = [peers.find_peer(name) for name in names] or list(peers.all_peers().values())
-    failed = []
-    for peer in wanted:
-        try:
-            console.print(f"{peer.name}: {peers.build(peer, jobs)}", soft_wrap=True)
-        except LabError as error:
-            if not keep_going:
-                raise
-            failed.append(peer.name)
-            click.echo(f"{peer.name}: {error}", err=True)
-    if failed:
-        raise LabError(f"not built: {', '.join(failed)}")
-
-
-@peers_group.command(name="list")
-@build_option
-def peers_list(build: str | None) -> None:
-    """Shows every peer, whether it is built, and whether it takes effect."""
-    places = find_places(build)
-    table = tables.new_table("peers", "name", "what", "package", "state")
-    for peer in peers.all_peers().values():
-        state = "not built"
-        if peer.library is not None:
-            state = "built"
-            if places.launcher.exists():
-                verify(places.launcher, [places.program("ls"), "/"], registry.from_peer(peer))
-                state = "built, takes effect"
-        package = f"{peer.row['package']} {peer.row['version'].partition('-0-g')[0]}"
-        table.add_row(peer.name, peer.title, package, state)
-    console.print(table)
-    console.print(f"cache: {peers.cache_folder()}")

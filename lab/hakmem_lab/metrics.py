@@ -24,6 +24,10 @@ class Metric:
     def best(self) -> Callable[[list[float]], float]:
         return max if self.higher_is_better else min
 
+    def best_of(self, medians: dict[int, float]) -> int:
+        """The key of the best figure."""
+        return (max if self.higher_is_better else min)(medians, key=lambda key: medians[key])
+
 
 METRICS = {
     metric.name: metric
@@ -32,9 +36,14 @@ METRICS = {
         Metric("time", "wall_s", "s", False, lambda value: f"{value:.3f}"),
         Metric("cpu", "cpu_s", "s", False, lambda value: f"{value:.3f}"),
         Metric("rss", "peak_rss_kib", "KiB", False, lambda value: f"{value:,.0f}"),
+        Metric("last-rss", "last_rss_kib", "KiB", False, lambda value: f"{value:,.0f}"),
+        Metric("instructions", "callgrind_instructions", "", False, lambda value: f"{value:,.0f}"),
         Metric("faults", "minor_faults", "", False, lambda value: f"{value:,.0f}"),
     )
 }
+
+# What every run of `hakmem measure` has.
+OF_RUNS = ["throughput", "time", "cpu", "rss", "faults"]
 
 
 def choose(name: str, all_have_throughput: bool) -> Metric:

@@ -10,6 +10,8 @@ from pathlib import Path
 from .errors import LabError
 
 TREE = Path(__file__).resolve().parents[2]
+# What setup.py compiles into an installed package, in the order of a build folder.
+INSTALLED = Path(__file__).resolve().parent / "built"
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,24 @@ class Places:
         return self._existing(self.build / "lab" / "hakmem-steps")
 
     @property
+    def tracer(self) -> Path:
+        return self._existing(self.build / "lab" / "libtrace.so")
+
+    @property
+    def replayer(self) -> Path:
+        return self._existing(self.build / "lab" / "hakmem-replay")
+
+    @property
     def nothing(self) -> Path:
         return self._existing(self.build / "lab" / "libnothing.so")
+
+    @property
+    def runs_folder(self) -> Path:
+        """For raw data: in the build folder; an installed package's is not written to."""
+        if self.build == INSTALLED:
+            base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+            return Path(base) / "hakmem" / "runs"
+        return self.build / "lab" / "runs"
 
     @property
     def hakmem(self) -> Path:
@@ -52,6 +70,19 @@ class Places:
 
 
 def find_places(chosen: str | None = None) -> Places:
-    """The folder given, else HAKMEM_BUILD_DIR, else build/release of the source tree."""
+    """The folder given, else HAKMEM_BUILD_DIR, else the source tree's, else the installed one."""
     build = chosen or os.environ.get("HAKMEM_BUILD_DIR")
-    return Places(Path(build).absolute() if build else TREE / "build" / "release")
+    if build:
+        return Places(Path(build).absolute())
+    return Places(TREE / "build" / "release" if in_source_tree() else INSTALLED)
+
+
+def in_source_tree() -> bool:
+    return (TREE / "CMakePresets.json").exists()
+
+
+def options_file() -> Path:
+    """The table of the library's options."""
+    if in_source_tree():
+        return TREE / "src" / "config" / "options.def"
+    return INSTALLED / "options.def"

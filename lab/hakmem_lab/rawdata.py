@@ -7,13 +7,15 @@ import datetime
 import json
 import os
 import platform
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from .allocators import Allocator
+from .places import TREE
 from .runner import Measurement, Settings
 
-FORMAT = 1
+FORMAT = 2
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -43,26 +45,57 @@ def machine() -> dict[str, Any]:
 
 
 def document(
-    commands: list[list[str]],
+    kind: str,
+    commands: list[dict[str, Any]],
     allocators: list[Allocator],
-    base: str,
     metric: str,
     settings: Settings,
     measurement: Measurement,
+    **more: Any,
 ) -> dict[str, Any]:
+    """The document that result-schema.json describes; `more` is what some kinds have beyond it."""
     return {
         "format": FORMAT,
+        "kind": kind,
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": machine(),
+        "commit": commit(),
         "commands": commands,
         "allocators": [allocator.description() for allocator in allocators],
-        "base": base,
         "metric": metric,
         "settings": dataclasses.asdict(settings),
+        "interrupted": measurement.interrupted,
         "runs": [dataclasses.asdict(run) for run in measurement.runs],
+        "failures": [
+            {"command": key[0], "allocator": key[1], "failure": failure}
+            for key, failure in measurement.failed.items()
+        ],
+        "details": [],
+        "timelines": [],
+        **more,
     }
 
 
+def commit() -> str | None:
+    """Of the source tree, with "+changes" if it is not clean; None outside of one."""
+    if not (TREE / ".git").exists():
+        return None
+    git = ["git", "-C", str(TREE)]
+    try:
+        head = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changes = subprocess.run(
+            [*git, "status", "--porcelain"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head + ("+changes" if changes else "")
+
+
 def write(path: Path, content: dict[str, Any]) -> None:
+    """In one step: who reads it meanwhile, or is interrupted, never sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(content, indent=1) + "\n")
+    part.replace(path)

@@ -48,6 +48,9 @@ class Measurement:
     """All runs, in the order in which they were made."""
 
     runs: list[Run] = field(default_factory=list)
+    # What became of a cell that failed: it is not run again.
+    failed: dict[Key, str] = field(default_factory=dict)
+    interrupted: bool = False
 
     def values(self, key: Key, metric: str) -> list[float]:
         """The counting runs' figures of one cell, by round."""
@@ -96,6 +99,9 @@ def run_until_undisturbed(
     attempts: list[Run] = []
     for attempt in range(settings.max_repeats + 1):
         figures = run(key)
+        if "failure" in figures:
+            attempts.append(Run(*key, number, attempt, False, False, figures))
+            return attempts
         disturbed = is_disturbed(figures, settings)
         attempts.append(Run(*key, number, attempt, disturbed, False, figures))
         if not disturbed:
@@ -110,6 +116,8 @@ def is_precise(
 ) -> bool:
     for command, allocator in cells:
         if allocator == base:
+            continue
+        if (command, allocator) in measurement.failed or (command, base) in measurement.failed:
             continue
         values = measurement.values((command, allocator), metric)
         ratio: Ratio = ratio_interval(values, measurement.values((command, base), metric))
@@ -126,20 +134,32 @@ def measure(
     base: int = 0,
     metric: str = "wall_s",
     on_run: Callable[[Run], None] = lambda made: None,
+    failed: dict[Key, str] | None = None,
 ) -> Measurement:
-    """Makes settings.runs rounds, and more up to max_runs until every interval is narrow enough."""
+    """Makes settings.runs rounds, and more up to max_runs until every interval is narrow enough.
+
+    A cell whose figures have a "failure" is not run again, and neither are those of `failed`. Ctrl-C
+    ends it with what has been measured.
+    """
     if commands < 1 or allocators < 1:
         raise LabError("a measurement needs at least one command and one allocator")
-    measurement = Measurement()
+    measurement = Measurement(failed=dict(failed or {}))
     cells = [(command, allocator) for command in range(commands) for allocator in range(allocators)]
     most = max(settings.runs, settings.max_runs) if settings.precision > 0 else settings.runs
-    for number in range(most):
-        if number >= settings.runs and is_precise(
-            measurement, cells, base, metric, settings.precision
-        ):
-            break
-        for key in order_of_round(commands, allocators, number):
-            for made in run_until_undisturbed(key, number, run, settings):
-                measurement.runs.append(made)
-                on_run(made)
+    try:
+        for number in range(most):
+            if number >= settings.runs and is_precise(
+                measurement, cells, base, metric, settings.precision
+            ):
+                break
+            for key in order_of_round(commands, allocators, number):
+                if key in measurement.failed:
+                    continue
+                for made in run_until_undisturbed(key, number, run, settings):
+                    measurement.runs.append(made)
+                    if "failure" in made.figures:
+                        measurement.failed[key] = made.figures["failure"]
+                    on_run(made)
+    except KeyboardInterrupt:
+        measurement.interrupted = True
     return measurement

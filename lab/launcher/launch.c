@@ -13,6 +13,8 @@
  * The preload value goes to the command alone, so that the launcher does not run on the allocator
  * under test. Synchronization: none, one thread.
  */
+#include "samples.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -48,6 +51,9 @@ static const char help[] =
     "  --env NAME=VALUE     add to the command's environment (repeatable)\n"
     "  --unset NAME         remove from the command's environment (repeatable)\n"
     "  --timeout SECONDS    kill the command's process group after so long; status 124\n"
+    "  --samples FILE       write the resident memory over time to FILE, as \"seconds kib\" lines\n"
+    "  --interval SECONDS   between two samples at first (default: 0.01)\n"
+    "  --private            sample private memory only, without what is mapped from files or shared\n"
     "  --machine            also report what else ran on the machine meanwhile (/proc/stat)\n"
     "  --help               print this\n";
 
@@ -57,6 +63,9 @@ struct plan {
     const char *child_files[3]; /* by descriptor; NULL keeps the launcher's */
     double timeout;          /* seconds, 0 for none */
     bool watch_machine;
+    const char *samples; /* file, or NULL */
+    double interval;     /* seconds */
+    bool private_only;
     char **command;
 };
 
@@ -73,6 +82,7 @@ struct outcome {
     bool timed_out;
     struct rusage usage;
     struct machine before, after;
+    struct samples samples;
 };
 
 __attribute__((format(printf, 2, 3))) static _Noreturn void
@@ -88,13 +98,13 @@ stop(int status, const char *format, ...)
 }
 
 static double
-parse_seconds(const char *text)
+parse_seconds(const char *name, const char *text)
 {
     char *end;
     double seconds = strtod(text, &end);
     if (end == text || *end != '\0' || !(seconds > 0 && seconds <= 1e6)) {
-        stop(LAUNCH_FAILED, "--timeout must be a number of seconds from above 0 to 1000000, not"
-                            " \"%s\"", text);
+        stop(LAUNCH_FAILED, "%s must be a number of seconds from above 0 to 1000000, not"
+                            " \"%s\"", name, text);
     }
     return seconds;
 }
@@ -145,8 +155,9 @@ parse_arguments(int argc, char **argv)
         {"preload", required_argument, NULL, 'p'}, {"env", required_argument, NULL, 'e'},
         {"unset", required_argument, NULL, 'u'},   {"timeout", required_argument, NULL, 't'},
         {"machine", no_argument, NULL, 'm'},       {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
-    struct plan plan = {.report_to = STDERR_FILENO};
+        {"samples", required_argument, NULL, 's'}, {"interval", required_argument, NULL, 'i'},
+        {"private", no_argument, NULL, 'P'},       {NULL, 0, NULL, 0}};
+    struct plan plan = {.report_to = STDERR_FILENO, .interval = 0.01};
     /* "+": the first word that is no option starts the command. */
     for (int option; (option = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         switch (option) {
@@ -157,8 +168,11 @@ parse_arguments(int argc, char **argv)
         case 'p': set_preload(optarg); break;
         case 'e':
         case 'u': change_environment(option, optarg); break;
-        case 't': plan.timeout = parse_seconds(optarg); break;
+        case 't': plan.timeout = parse_seconds("--timeout", optarg); break;
+        case 's': plan.samples = optarg; break;
+        case 'i': plan.interval = parse_seconds("--interval", optarg); break;
         case 'm': plan.watch_machine = true; break;
+        case 'P': plan.private_only = true; break;
         case 'h': fputs(help, stdout); exit(0);
         default: exit(LAUNCH_FAILED); /* getopt has said what is wrong */
         }
@@ -212,6 +226,7 @@ static _Noreturn void
 become(const struct plan *plan, const sigset_t *signals, int failures)
 {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a command without its launcher is nobody's */
     sigprocmask(SIG_SETMASK, signals, NULL);
     struct failure failure = {0};
     for (int descriptor = 1; descriptor <= 2 && failure.error == 0; descriptor++) {
@@ -252,21 +267,34 @@ stop_unless_started(const struct plan *plan, struct failure failure)
     }
 }
 
-/* Waits for the command to end, for the time to run out, or for a signal to pass on. */
+/*
+ * Waits for the command to end, for the time to run out, or for a signal to pass on. Who asks a second
+ * time means it: the command is then killed.
+ */
 static void
-await(pid_t child, double deadline, const sigset_t *signals, struct outcome *outcome)
+await(pid_t child, double start, const struct plan *plan, const sigset_t *signals,
+      struct outcome *outcome)
 {
+    int asked = 0;
+    bool killed = false;
     while (wait4(child, &outcome->status, WNOHANG, &outcome->usage) == 0) {
-        double left = deadline > 0 ? deadline - now() : 3600;
-        if (left <= 0 && !outcome->timed_out) {
+        double since_start = now() - start;
+        double left = plan->timeout > 0 ? plan->timeout - since_start : 3600;
+        if (left <= 0 && !killed) {
             outcome->timed_out = true;
-            kill(-child, SIGKILL);
         }
-        left = left < 0 || outcome->timed_out ? 1 : left;
+        if ((outcome->timed_out || asked > 1) && !killed) {
+            kill(-child, SIGKILL);
+            killed = true;
+        }
+        left = left < 0 || killed ? 1 : left;
+        double next = samples_take(&outcome->samples, child, since_start);
+        left = next < left ? next : left;
         struct timespec wait = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
         int signal = sigtimedwait(signals, NULL, &wait);
         if (signal == SIGINT || signal == SIGTERM) {
             kill(-child, signal);
+            asked++;
         }
     }
 }
@@ -299,7 +327,9 @@ run(const struct plan *plan)
     setpgid(child, child); /* whichever of the two comes first */
     close(failures[1]);
     struct failure failure = receive_failure(failures[0]);
-    await(child, plan->timeout > 0 ? start + plan->timeout : 0, &ours, &outcome);
+    outcome.samples.interval = plan->samples != NULL ? plan->interval : 0;
+    outcome.samples.private_only = plan->private_only;
+    await(child, start, plan, &ours, &outcome);
     outcome.wall = now() - start;
     if (plan->watch_machine) {
         outcome.after = read_machine();
@@ -355,6 +385,9 @@ main(int argc, char **argv)
 {
     struct plan plan = parse_arguments(argc, argv);
     struct outcome outcome = run(&plan);
+    if (plan.samples != NULL && samples_write(&outcome.samples, plan.samples) != 0) {
+        stop(LAUNCH_FAILED, "cannot write \"%s\": %s", plan.samples, strerror(errno));
+    }
     report(&plan, &outcome);
     if (outcome.timed_out) {
         return TIMED_OUT;

@@ -5,7 +5,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from hakmem_lab import commands, peers, recipes
+from hakmem_lab import cli, peers, recipes
 from hakmem_lab.allocators import resolve, resolve_all
 from hakmem_lab.errors import LabError
 
@@ -100,19 +100,19 @@ def test_a_package_with_another_checksum_is_refused(monkeypatch, tmp_path):
 
 def test_a_peer_that_is_not_built_says_how_to_build_it(monkeypatch, places, tmp_path):
     monkeypatch.setenv("HAKMEM_PEERS_DIR", str(tmp_path))
-    with pytest.raises(LabError, match=r"is not built; run: .*peers build jemalloc"):
+    with pytest.raises(LabError, match=r"is not built; run: .*peers install jemalloc"):
         resolve("jemalloc", places)
     assert [row.name for row in resolve("peers", places)] == ["glibc"]
 
 
 def test_command_line_errors_are_one_line_with_a_status(places, tmp_path):
     build = ["--build", str(places.build)]
-    unknown = CliRunner().invoke(commands.main, ["measure", "-a", "odd", "-c", "true", *build])
+    unknown = CliRunner().invoke(cli.main, ["measure", "-a", "odd", "-c", "true", *build])
     assert (unknown.exit_code, len(unknown.output.splitlines())) == (1, 1)
-    usage = CliRunner().invoke(commands.main, ["measure", "--runs", "0", "-c", "true", *build])
+    usage = CliRunner().invoke(cli.main, ["measure", "--runs", "0", "-c", "true", *build])
     assert usage.exit_code == 2
     nowhere = ["measure", "-a", "nothing", "-c", "true", "--build", str(tmp_path)]
-    missing = CliRunner().invoke(commands.main, nowhere)
+    missing = CliRunner().invoke(cli.main, nowhere)
     assert missing.exit_code == 1
     assert "is missing; build it" in missing.output
 
@@ -130,7 +130,7 @@ def test_measure_from_end_to_end(places, tmp_path):
         "--build",
         str(places.build),
     ]
-    done = CliRunner().invoke(commands.main, arguments)
+    done = CliRunner().invoke(cli.main, arguments)
     assert done.exit_code == 0, done.output
     assert "95 % interval" in done.output
     assert raw.read_text().count('"counts": true') == 4

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hakmem_lab import commands, counters, golden
+from hakmem_lab import cli, counters, golden
 from hakmem_lab.errors import LabError
 
 CONTENT = {
@@ -69,7 +69,7 @@ def test_command_updates_compares_and_fails(places, tmp_path, monkeypatch):
     arguments += ["--build", str(places.build)]
 
     def run(*more):
-        return CliRunner().invoke(commands.main, [*arguments, *more])
+        return CliRunner().invoke(cli.main, [*arguments, *more])
 
     assert run().exit_code == 1, "no file yet"
     assert run("--update").exit_code == 0
