@@ -212,8 +212,7 @@ void hak_heap_counts(uint64_t *live, uint64_t *made)
 HAK_RACY static uint64_t cached_bytes(const struct hak_heap *heap)
 {
     enum { MID_MOST = 100 };
-    uint64_t bytes = ((uint64_t)heap->run_cache.units << HAK_UNIT_SHIFT) + heap->deferred.bytes +
-                     heap->out.bytes;
+    uint64_t bytes = heap->deferred.bytes + heap->out.bytes;
     for (unsigned c = 0; c < HAK_CLASSES; c++) {
         uint64_t most = c < HAK_TINY_CLASSES ? HAK_SLOTS_MAX : MID_MOST;
         uint64_t count;

@@ -2,6 +2,7 @@
 
 #include "config/options.h"
 #include "large/large.h"
+#include "large/run.h"
 #include "os/os.h"
 #include "os/pressure.h"
 #include "space/held.h"
@@ -95,6 +96,28 @@ static void scan_slab(struct scan *scan, struct hak_slab *slab, struct hak_mark 
         mark->stage = SAME;
 }
 
+/* A page run in a heap's cache, by the same stages. */
+static void scan_run(struct scan *scan, struct hak_slab *run, struct hak_mark *mark, bool small)
+{
+    uint64_t state = hak_load_relaxed(&run->state);
+    uint32_t hash = state_hash(state);
+    if (hak_run_phase(state) != HAK_RUN_CACHED) {
+        *mark = (struct hak_mark){.state = hash, .stage = DONE};
+        return;
+    }
+    if (mark->state != hash || mark->stage == DONE) {
+        *mark = (struct hak_mark){.state = hash};
+        scan->changed = true;
+    }
+    if (scan->now || (mark->stage == SAME && small)) {
+        scan->bytes += hak_run_purge(run);
+        mark->stage = DONE;
+    } else {
+        mark->stage = SAME;
+    }
+    mark->blocks = mark->stage == DONE ? 0 : UINT8_MAX;
+}
+
 static bool has_free(struct hak_slab *slab)
 {
     const struct hak_size_class *c = &hak_size_classes[hak_load_relaxed(&slab->size_class)];
@@ -116,12 +139,17 @@ static void scan_superslab(struct scan *scan, struct hak_superslab *ss)
         uint32_t word = hak_unit_map_get(base + ((uintptr_t)u << HAK_UNIT_SHIFT));
         bool slab = word != 0 && (word & HAK_WORD_SPECIAL) != HAK_WORD_SPECIAL &&
                     hak_load_relaxed(&units[u].back) == 0;
-        if (slab && ss->marks == NULL && (scan->now || has_free(&units[u])))
+        bool run = word == HAK_WORD_RUN;
+        if (ss->marks == NULL &&
+            ((slab && (scan->now || has_free(&units[u]))) ||
+             (run && hak_run_phase(hak_load_relaxed(&units[u].state)) == HAK_RUN_CACHED)))
             ss->marks = hak_metadata_alloc(HAK_UNITS * sizeof *ss->marks);
         if (ss->marks == NULL)
             continue;
         if (slab)
             scan_slab(scan, &units[u], &ss->marks[u], small);
+        else if (run)
+            scan_run(scan, &units[u], &ss->marks[u], small);
         else if (ss->marks[u].state != 0)
             ss->marks[u] = (struct hak_mark){0};
     }

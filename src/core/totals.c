@@ -16,7 +16,7 @@ static void add_unit(struct hak_totals *out, uintptr_t base, struct hak_slab *un
     if (word == HAK_WORD_RUN) {
         /* A cached run is not in use. The unit may change hands while it is read: what cannot be is
          * not counted. */
-        if (hak_load_relaxed(&unit->state) != HAK_RUN_LIVE)
+        if (hak_run_phase(hak_load_relaxed(&unit->state)) != HAK_RUN_LIVE)
             return;
         size_t bytes = hak_load_relaxed(&unit->run_bytes);
         out->used_bytes += bytes <= HAK_RUN_MAX ? bytes : 0;

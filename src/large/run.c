@@ -1,5 +1,6 @@
 #include "large/run.h"
 
+#include "config/options.h"
 #include "harden/abort.h"
 #include "space/shared_pool.h"
 
@@ -74,10 +75,10 @@ void *hak_run_alloc(struct hak_heap *heap, size_t size, bool *zeroed)
     struct hak_slab *run = hak_pool_take_units(units, HAK_USE_RUN, zeroed);
     if (run == NULL)
         return NULL;
-    uintptr_t base = hak_slab_base(run);
-    void *p = hak_run_start(run, base, size);
+    hak_store_relaxed(&run->run_bytes, hak_round_up(size, hak_os_page_size()));
+    hak_store_relaxed(&run->state, HAK_RUN_LIVE);
     set_units(run, 0, units); /* the map says last that it is one */
-    return p;
+    return (void *)hak_slab_base(run);
 }
 
 /* The run whose block p is, after checking that it is one and in use. */
@@ -87,7 +88,7 @@ static struct hak_slab *checked(uintptr_t p, uint32_t word, const void *caller)
     if (HAK_UNLIKELY(word != HAK_WORD_RUN || (p & (HAK_UNIT_BYTES - 1)) != 0))
         hak_misuse_abort(p % 16 != 0 ? HAK_MISUSE_MISALIGNED : HAK_MISUSE_INTERIOR, (void *)p, 0,
                          caller);
-    if (HAK_UNLIKELY(hak_load_relaxed(&run->state) != HAK_RUN_LIVE))
+    if (HAK_UNLIKELY(hak_run_phase(hak_load_relaxed(&run->state)) != HAK_RUN_LIVE))
         hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
     return run;
 }
@@ -105,11 +106,29 @@ void hak_run_free(struct hak_heap *heap, uintptr_t p, uint32_t word, const void 
 {
     struct hak_slab *run = checked(p, word, caller);
     unsigned units = run->run_units;
-    uint64_t live = HAK_RUN_LIVE;
-    if (HAK_UNLIKELY(!hak_cas_acq_rel(&run->state, &live, HAK_RUN_CACHED)))
+    uint64_t state = hak_load_relaxed(&run->state);
+    if (HAK_UNLIKELY(hak_run_phase(state) != HAK_RUN_LIVE ||
+                     !hak_cas_acq_rel(&run->state, &state,
+                                      (state & ~(uint64_t)HAK_RUN_PHASE) | HAK_RUN_CACHED)))
         hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
-    if (!cache_put(heap, p, units))
+    if (!cache_put(heap, p, units)) {
+        hak_run_revive(run); /* out of a purge's reach */
         give_back(run, units);
+    }
+}
+
+size_t hak_run_purge(struct hak_slab *run)
+{
+    uint64_t state = hak_load_relaxed(&run->state);
+    if (hak_run_phase(state) != HAK_RUN_CACHED)
+        return 0;
+    uint64_t use = state & ~(uint64_t)HAK_RUN_PHASE;
+    if (!hak_cas_acq_rel(&run->state, &state, use | HAK_RUN_PURGING))
+        return 0;
+    size_t bytes = (size_t)run->run_units << HAK_UNIT_SHIFT;
+    bool gone = hak_os_purge((void *)hak_slab_base(run), bytes, hak_options.purge == HAK_PURGE_FREE);
+    hak_store_release(&run->state, use | HAK_RUN_PURGED);
+    return gone ? bytes : 0;
 }
 
 bool hak_run_resize(uintptr_t p, size_t size)
@@ -143,6 +162,7 @@ void hak_run_cache_flush(struct hak_heap *heap)
         for (uint32_t i = cache->counts[units - 1]; i-- > 0;) {
             uintptr_t base = (uintptr_t)cache->units_at[units - 1][i] << HAK_UNIT_SHIFT;
             cache->counts[units - 1] = (uint8_t)i;
+            hak_run_revive(hak_unit_of(base));
             give_back(hak_unit_of(base), units);
         }
     }

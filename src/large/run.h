@@ -11,19 +11,44 @@
 
 enum { HAK_RUN_MAX = 1 << 20 }; /* bytes */
 
-/* slab->state of a run */
-enum { HAK_RUN_LIVE = 1, HAK_RUN_CACHED = 2 };
+/* slab->state of a run: its phase, and above that how often it came into use, so that a purge can tell
+ * one that lies idle from one that is between two uses. Never a state that a slab may have: the owner
+ * and kind of those lie above bit 32.
+ *
+ *   LIVE -> CACHED         whoever frees it
+ *   CACHED, PURGED -> LIVE the heap that has it in its cache
+ *   CACHED -> PURGING -> PURGED  a purge, of any thread; the heap waits for its end
+ */
+enum {
+    HAK_RUN_LIVE = 1,
+    HAK_RUN_CACHED,
+    HAK_RUN_PURGING,
+    HAK_RUN_PURGED,
+    HAK_RUN_PHASE = 7, /* mask */
+    HAK_RUN_USE = 8,   /* one use */
+};
+
+/* 0: not of a run. */
+HAK_INLINE unsigned hak_run_phase(uint64_t state)
+{
+    return state <= UINT32_MAX ? (unsigned)(state & HAK_RUN_PHASE) : 0;
+}
 
 /* Allocates size bytes (HAK_MID_MAX < size <= HAK_RUN_MAX), 64 KiB-aligned. heap may be one that is
  * not real. *zeroed: the block reads as zeros. NULL when memory is out. */
 void *hak_run_alloc(struct hak_heap *heap, size_t size, bool *zeroed);
 
-/* Puts the run at base into use for a request. */
-HAK_INLINE void *hak_run_start(struct hak_slab *run, uintptr_t base, size_t size)
+/* Takes a run of the heap's cache into use. A purge of it takes one system call. */
+HAK_INLINE void hak_run_revive(struct hak_slab *run)
 {
-    hak_store_relaxed(&run->run_bytes, hak_round_up(size, hak_os_page_size()));
-    hak_store_relaxed(&run->state, HAK_RUN_LIVE);
-    return (void *)base;
+    uint64_t state = hak_load_relaxed(&run->state), live;
+    do {
+        while (HAK_UNLIKELY((state & HAK_RUN_PHASE) == HAK_RUN_PURGING)) {
+            hak_os_relax();
+            state = hak_load_relaxed(&run->state);
+        }
+        live = (uint32_t)((state & ~(uint64_t)HAK_RUN_PHASE) + HAK_RUN_USE) | HAK_RUN_LIVE;
+    } while (HAK_UNLIKELY(!hak_cas_acq_rel(&run->state, &state, live)));
 }
 
 /* The same out of the heap's cache, from a run at most a quarter too long; or NULL. heap: real. */
@@ -43,7 +68,10 @@ HAK_INLINE void *hak_run_alloc_cached(struct hak_heap *heap, size_t size)
     cache->units -= length;
     if (count == 0)
         cache->lengths &= ~(1u << (length - 1));
-    return hak_run_start(hak_unit_of(base), base, size);
+    struct hak_slab *run = hak_unit_of(base);
+    hak_run_revive(run);
+    hak_store_relaxed(&run->run_bytes, hak_round_up(size, hak_os_page_size()));
+    return (void *)base;
 }
 
 void hak_run_init(struct hak_heap *heap);
@@ -56,6 +84,10 @@ bool hak_run_resize(uintptr_t p, size_t size);
 
 /* Usable bytes; aborts like hak_run_free. */
 size_t hak_run_usable(uintptr_t p, uint32_t word, const void *caller);
+
+/* Gives the pages of a cached run back to the system; the run stays in its heap's cache. Returns the bytes,
+ * 0 if it is in use, or no run. Any thread. */
+size_t hak_run_purge(struct hak_slab *run);
 
 /* Gives the heap's cached runs back to the pool. */
 void hak_run_cache_flush(struct hak_heap *heap);

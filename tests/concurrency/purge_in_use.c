@@ -31,10 +31,18 @@ static void drop(struct parcel *box)
     free(box);
 }
 
-/* Mostly small, so that slabs are partly used: that is what is purged page by page. */
+/* Mostly small, so that slabs are partly used: that is what is purged page by page. Page runs are purged in
+ * the caches of the threads that freed them. */
 static size_t any_size(struct rng *rng)
 {
-    return rng_below(rng, 50) ? rng_between(rng, 1, 6000) : rng_mixed_size(rng);
+    switch (rng_below(rng, 50)) {
+    case 0:
+        return rng_mixed_size(rng);
+    case 1:
+        return rng_between(rng, 40000, 200000);
+    default:
+        return rng_between(rng, 1, 6000);
+    }
 }
 
 static void *worker(void *argument)
