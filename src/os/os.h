@@ -58,6 +58,9 @@ bool hak_os_resize(void *p, size_t old_bytes, size_t new_bytes);
  * new_bytes. False when the system refused: both are then unchanged. */
 bool hak_os_move(void *from, size_t old_bytes, void *to, size_t new_bytes);
 
+/* Puts memory behind the pages at once, if the system can; errors are ignored. */
+void hak_os_populate(void *p, size_t bytes);
+
 /* Advises for (true) or against (false) huge pages; errors are ignored. */
 void hak_os_huge_pages(void *p, size_t bytes, bool wanted);
 

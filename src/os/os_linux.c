@@ -126,6 +126,19 @@ bool hak_os_move(void *from, size_t old_bytes, void *to, size_t new_bytes)
     return mremap(from, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+void hak_os_populate(void *p, size_t bytes)
+{
+    static _Atomic bool refused; /* by an older kernel */
+    int saved = errno;
+    if (!hak_load_relaxed(&refused) && madvise(p, bytes, MADV_POPULATE_WRITE) != 0)
+        hak_store_relaxed(&refused, errno == EINVAL);
+    errno = saved;
+}
+
 void hak_os_huge_pages(void *p, size_t bytes, bool wanted)
 {
     int saved = errno;

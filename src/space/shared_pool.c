@@ -5,6 +5,7 @@
 #include "config/options.h"
 #include "os/os.h"
 #include "space/decay.h"
+#include "space/growth.h"
 #include "space/held.h"
 #include "space/unit_map.h"
 
@@ -31,6 +32,7 @@ static struct {
     struct hak_lock purge_lock;
     struct hak_superslab *released;                /* without a mapping; by next, in no bucket */
     struct hak_slab *orphans[HAK_POOL_CLASSES];
+    struct hak_growth growth;
     struct hak_pool_totals totals;
 } pool;
 
@@ -306,6 +308,7 @@ struct hak_slab *hak_pool_take_units(unsigned n, enum hak_use use, bool *zeroed)
 {
     int unit = 0;
     struct hak_slab *slab = NULL;
+    bool populate = false;
     uint32_t now = hak_os_now_ms();
     hak_lock_acquire(&pool.lock);
     before_change(now);
@@ -321,8 +324,12 @@ struct hak_slab *hak_pool_take_units(unsigned n, enum hak_use use, bool *zeroed)
     }
     if (ss != NULL && allowed(ss, (unsigned)unit, n))
         slab = take_run(ss, (unsigned)unit, n, use, zeroed);
+    if (slab != NULL && *zeroed && use == HAK_USE_DENSE && !ss->huge)
+        populate = hak_growth_note(&pool.growth, now, n);
     after_change();
     hak_lock_release(&pool.lock);
+    if (HAK_UNLIKELY(populate))
+        hak_os_populate((void *)hak_slab_base(slab), (size_t)n << HAK_UNIT_SHIFT);
     return slab;
 }
 

@@ -58,6 +58,12 @@ void hak_os_huge_pages(void *p, size_t bytes, bool wanted)
     (void)p, (void)bytes, (void)wanted;
 }
 
+void hak_os_populate(void *p, size_t bytes)
+{
+    (void)p;
+    fake_os.populated_bytes += bytes;
+}
+
 void hak_os_name(void *p, size_t bytes, const char *name)
 {
     (void)p, (void)bytes, (void)name;

@@ -11,6 +11,7 @@ struct fake_os {
     size_t purges, purged_bytes, lazy_purges;
     void *last_purged;
     int node; /* of the calling thread, or -1 */
+    size_t populated_bytes;
     size_t places;
     void *last_placed;
     size_t last_placed_bytes;

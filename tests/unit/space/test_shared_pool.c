@@ -242,6 +242,32 @@ static void pressure_makes_decay_faster(void **state)
     assert_int_equal(totals().units_dirty, 0);
 }
 
+/* Takes n units at `pace` of them a millisecond, or one in so many when it is negative. */
+static size_t populated_by(int n, int pace)
+{
+    bool zeroed;
+    size_t before = fake_os.populated_bytes;
+    for (int i = 0; i < n; i++) {
+        held[i] = take(HAK_USE_DENSE, &zeroed);
+        fake_os.now_ms += pace < 0 ? (uint32_t)-pace : (i + 1) % pace == 0;
+    }
+    size_t bytes = fake_os.populated_bytes - before;
+    give_all(n);
+    hak_pool_purge(fake_os.now_ms, UINT32_MAX, true);
+    return bytes;
+}
+
+static void only_fast_growth_is_populated(void **state)
+{
+    (void)state;
+    assert_int_equal(populated_by(MANY, -1), 0);
+    fake_os.now_ms += 1000;
+    size_t bytes = populated_by(MANY, 8); /* 50 ms, all but the first interval */
+    assert_true(bytes >= (size_t)(MANY - 80) << 16 && bytes < (size_t)MANY << 16);
+    fake_os.now_ms += 1000;
+    assert_int_equal(populated_by(40, 8), 0); /* a short burst ends before it is known as one */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup(the_hard_limit_counts_what_is_held, fresh),
         cmocka_unit_test_setup(pressure_makes_decay_faster, fresh),
         cmocka_unit_test_setup(it_works_at_any_uptime, fresh),
+        cmocka_unit_test_setup(only_fast_growth_is_populated, fresh),
     };
     if (!hak_region_init(1 << 28, SIZE_MAX) || !hak_unit_map_init(true))
         return 1;
