@@ -2,9 +2,11 @@
 #include "base/names.h"
 #include "config/options.h"
 #include "core/heap.h"
+#include "core/user_heap.h"
 #include "large/large.h"
 #include "os/os.h"
 #include "space/metadata.h"
+#include "space/quarantine.h"
 #include "space/shared_pool.h"
 #include "tiny/size_class.h"
 
@@ -45,6 +47,8 @@ static void fork_prepare(void)
 {
     hak_lock_acquire(&init_lock);
     hak_heap_fork_prepare();
+    hak_user_heap_fork_prepare();
+    hak_quarantine_fork_prepare();
     hak_large_acquire();
     hak_pool_acquire();
     hak_unit_map_fork_prepare();
@@ -57,6 +61,8 @@ static void fork_parent(void)
     hak_unit_map_fork_release();
     hak_pool_release();
     hak_large_release();
+    hak_quarantine_fork_release();
+    hak_user_heap_fork_parent();
     hak_heap_fork_parent();
     hak_lock_release(&init_lock);
 }
@@ -68,6 +74,8 @@ static void fork_child(void)
     hak_unit_map_fork_child();
     hak_pool_fork_child();
     hak_large_fork_child();
+    hak_quarantine_fork_child();
+    hak_user_heap_fork_child();
     hak_heap_fork_child();
 }
 
