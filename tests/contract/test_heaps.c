@@ -222,6 +222,22 @@ static void destroyed_heaps_leave_nothing(void)
     CHECK_THAT(proc_rss_kib() <= rss + 8192, "%zu KiB, then %zu KiB", rss, proc_rss_kib());
 }
 
+/* More than the quarantine holds: the rest is the system's after a purge, as with freed blocks. */
+static void a_big_heap_gives_its_memory_back(void)
+{
+    enum { BYTES = 96 << 20 };
+    struct rng rng = {13};
+    uint64_t before = in_use();
+    size_t rss = proc_rss_kib();
+    struct hakmem_heap *heap = heap_of_test(0);
+    fill(heap, &rng, BYTES);
+    CHECK(!PROC_RSS_TELLS || proc_rss_kib() > rss + BYTES / 2048);
+    hakmem_heap_destroy(heap);
+    malloc_trim(0);
+    CHECK(in_use() <= before + 65536);
+    CHECK_THAT(proc_rss_kib() <= rss + 16384, "%zu KiB before, %zu after", rss, proc_rss_kib());
+}
+
 /* As hakmem_heap_destroy promises for 16 MiB, and for 16 large blocks. */
 static void destroyed_addresses_are_not_reused(void)
 {
@@ -308,6 +324,7 @@ int main(void)
     RUN(the_limit_holds);
     RUN(names_and_figures);
     RUN(destroyed_heaps_leave_nothing);
+    RUN(a_big_heap_gives_its_memory_back);
     RUN(destroyed_addresses_are_not_reused);
     RUN(another_thread_destroys);
     RUN(heaps_survive_a_fork);
