@@ -106,6 +106,83 @@ void *hakmem_pvalloc(size_t size) HAKMEM_NOTHROW HAKMEM_ATTR(malloc);
  */
 size_t hakmem_malloc_usable_size(const void *p) HAKMEM_NOTHROW;
 
+/* ---- Heaps of the program's own -------------------------------------------------------------- */
+
+/*
+ * A heap holds blocks that can be given up all at once, and that have a limit of their own. Its
+ * blocks share no 64 KiB of memory with those of malloc or of another heap.
+ *
+ * Any thread may use any heap; a heap's malloc takes a lock of the heap, its free does not. Blocks
+ * are blocks: free, realloc and malloc_usable_size take them as well, from any thread, and realloc
+ * leaves them in their heap. Every free of one is checked at once: a double free, a misaligned or
+ * an interior pointer, or a block given to a heap that it is not in, ends the program with a message
+ * and SIGABRT.
+ */
+struct hakmem_heap;
+
+/*
+ * Makes a heap. name, of which up to 31 bytes are kept, may be NULL. limit bounds the usable bytes
+ * of its live blocks together (hakmem_heap_stats.used_bytes); 0: none. Memory that the heap holds
+ * beyond them, for blocks to come, does not count. Returns NULL and sets errno to ENOMEM when there
+ * is no memory.
+ */
+struct hakmem_heap *hakmem_heap_new(const char *name, size_t limit) HAKMEM_NOTHROW;
+
+/*
+ * Frees every block of the heap, and the heap; NULL is ignored. errno is kept. No thread may use the
+ * heap or a block of it meanwhile or afterwards.
+ *
+ * Afterwards free, realloc or malloc_usable_size of such a block end the program with a message and
+ * SIGABRT as long as its address was not handed out again. Certain, save by malloc_trim or when
+ * memory runs short, for the last 16 MiB of destroyed slabs and the last 16 blocks above 1 MiB;
+ * likely for what was destroyed before. A call with the destroyed heap itself ends the program in
+ * the same way until hakmem_heap_new has made another one of it.
+ */
+void hakmem_heap_destroy(struct hakmem_heap *heap) HAKMEM_NOTHROW;
+
+/* hakmem_malloc from the heap; ENOMEM also when the limit does not allow it. */
+void *hakmem_heap_malloc(struct hakmem_heap *heap, size_t size) HAKMEM_NOTHROW
+    HAKMEM_ATTR(malloc, alloc_size(2));
+
+/* hakmem_calloc from the heap. */
+void *hakmem_heap_calloc(struct hakmem_heap *heap, size_t count, size_t size) HAKMEM_NOTHROW
+    HAKMEM_ATTR(malloc, alloc_size(2, 3));
+
+/* hakmem_aligned_alloc from the heap. */
+void *hakmem_heap_aligned_alloc(struct hakmem_heap *heap, size_t alignment,
+                                size_t size) HAKMEM_NOTHROW HAKMEM_ATTR(malloc, alloc_size(3));
+
+/* hakmem_realloc of a block of the heap, or of NULL. */
+void *hakmem_heap_realloc(struct hakmem_heap *heap, void *p, size_t size) HAKMEM_NOTHROW
+    HAKMEM_ATTR(alloc_size(3));
+
+/* hakmem_free of a block that must be one of the heap's; NULL is ignored. errno is kept. */
+void hakmem_heap_free(struct hakmem_heap *heap, void *p) HAKMEM_NOTHROW;
+
+/* The heap that the block at p is in, NULL when it is in none, or p is NULL or no block. */
+struct hakmem_heap *hakmem_heap_of(const void *p) HAKMEM_NOTHROW;
+
+/* The name; valid until the heap is destroyed. */
+const char *hakmem_heap_name(struct hakmem_heap *heap) HAKMEM_NOTHROW;
+
+/* Figures of one heap. Grows like struct hakmem_stats. */
+struct hakmem_heap_stats {
+    size_t size;         /* in: sizeof(struct hakmem_heap_stats); out: bytes that were filled */
+    uint64_t limit;      /* as given to hakmem_heap_new */
+    uint64_t used_bytes; /* usable bytes of live blocks */
+    uint64_t peak_bytes; /* the most that they were */
+    uint64_t held_bytes; /* bytes that the heap has taken for them */
+    uint64_t blocks;     /* live blocks */
+    uint64_t refused;    /* requests that the limit refused */
+};
+
+/*
+ * Fills *stats, whose `size` the caller has set. Exact while no other thread uses the heap. Returns
+ * 0, or EINVAL when stats is NULL or size is too small to be a known one; errno is kept.
+ */
+int hakmem_heap_stats_get(struct hakmem_heap *heap,
+                          struct hakmem_heap_stats *stats) HAKMEM_NOTHROW;
+
 /* ---- Giving memory back ---------------------------------------------------------------------- */
 
 /*

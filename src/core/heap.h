@@ -19,6 +19,9 @@ void hak_heap_late_release(void);
  * cache. Closes the inbox. */
 void hak_heap_flush(struct hak_heap *heap);
 
+/* Gives the system what no block needs, for when memory or address space is short. */
+void hak_heap_reclaim(void);
+
 /* The exit hook of a thread; value is its heap. */
 void hak_heap_thread_exit(void *value);
 

@@ -3,9 +3,11 @@
 #include "config/options.h"
 #include "core/heap.h"
 #include "core/scavenger.h"
+#include "core/user_heap.h"
 #include "large/large.h"
 #include "os/os.h"
 #include "space/metadata.h"
+#include "space/quarantine.h"
 #include "space/shared_pool.h"
 #include "tiny/size_class.h"
 
@@ -46,6 +48,8 @@ static void fork_prepare(void)
 {
     hak_lock_acquire(&init_lock);
     hak_heap_fork_prepare();
+    hak_user_heap_fork_prepare();
+    hak_quarantine_fork_prepare();
     hak_large_acquire();
     hak_purge_begin(true);
     hak_pool_acquire();
@@ -60,6 +64,8 @@ static void fork_parent(void)
     hak_pool_release();
     hak_purge_end();
     hak_large_release();
+    hak_quarantine_fork_release();
+    hak_user_heap_fork_parent();
     hak_heap_fork_parent();
     hak_lock_release(&init_lock);
 }
@@ -71,6 +77,8 @@ static void fork_child(void)
     hak_unit_map_fork_child();
     hak_pool_fork_child();
     hak_large_fork_child();
+    hak_quarantine_fork_child();
+    hak_user_heap_fork_child();
     hak_heap_fork_child();
     hak_scavenger_fork_child();
 }

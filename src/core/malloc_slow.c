@@ -8,12 +8,14 @@
 #include "core/heap.h"
 #include "core/pointer.h"
 #include "core/scavenger.h"
+#include "core/user_heap.h"
 #include "harden/abort.h"
 #include "large/large.h"
 #include "large/run.h"
 #include "mid/mid.h"
 #include "os/os.h"
 #include "space/held.h"
+#include "space/quarantine.h"
 #include "space/shared_pool.h"
 #include "tiny/inbox.h"
 #include "tiny/magazine.h"
@@ -53,18 +55,20 @@ static void *alloc_once(struct hak_heap *heap, size_t size, size_t align, bool *
     *zeroed = false;
     if (align > HAK_UNIT_BYTES || size > HAK_RUN_MAX)
         return hak_large_alloc(size, align, zeroed);
-    if (align > 1) {
-        /* A block starts at a multiple of its size within a unit-aligned slab. */
-        while (size <= HAK_MID_MAX) {
-            size_t block = hak_size_classes[hak_size_class(size)].size;
-            if (block % align == 0)
-                break;
-            size = block + 1;
-        }
-    }
+    size = hak_size_aligned(size, align);
     if (size > HAK_MID_MAX)
         return hak_run_alloc(heap, size, zeroed);
     return alloc_slab_block(heap, size);
+}
+
+void hak_heap_reclaim(void)
+{
+    hak_scavenger_refuse();
+    hak_quarantine_flush();
+    hak_large_purge(0, true);
+    if (hak_options.hard_limit != 0)
+        hak_pool_purge(0, UINT32_MAX, true);
+    hak_pool_release_empty();
 }
 
 static void *alloc(struct hak_heap *heap, size_t size, size_t align, bool *zeroed)
@@ -73,11 +77,7 @@ static void *alloc(struct hak_heap *heap, size_t size, size_t align, bool *zeroe
     void *p = alloc_once(heap, size, align, zeroed);
     /* Address space and memory may be what is missing, unless no machine has so much of it. */
     if (HAK_UNLIKELY(p == NULL && (size | align) >> HAK_ADDRESS_BITS == 0)) {
-        hak_scavenger_refuse();
-        hak_large_purge(0, true);
-        if (hak_options.hard_limit != 0)
-            hak_pool_purge(0, UINT32_MAX, true);
-        hak_pool_release_empty();
+        hak_heap_reclaim();
         p = alloc_once(heap, size, align, zeroed);
     }
     tick(heap, false);
@@ -171,8 +171,8 @@ HAK_NOINLINE void hak_free_full(void *p, struct hak_heap *heap, uintptr_t c)
     hak_scavenger_check();
 }
 
-/* Blocks of threads without a heap, remote mid blocks, all above mid, and all Tiny blocks while every
- * free is checked. */
+/* Blocks of threads without a heap, those of user heaps, remote mid blocks, all above mid, and all Tiny
+ * blocks while every free is checked. */
 static HAK_NOINLINE void free_any(struct hak_heap *heap, uintptr_t p, uint32_t word,
                                   const void *caller)
 {
@@ -180,7 +180,9 @@ static HAK_NOINLINE void free_any(struct hak_heap *heap, uintptr_t p, uint32_t w
     if (HAK_UNLIKELY(word == 0))
         hak_pointer_abort(p, caller);
     uint32_t mark = hak_heap_enter(heap);
-    if (special == 0 && heap->real && word >> 8 == heap->id && hak_options.check)
+    if (HAK_UNLIKELY(hak_word_is_user(word)))
+        hak_user_heap_release(hak_user_heap_of(p, word, caller), p, word, caller);
+    else if (special == 0 && heap->real && word >> 8 == heap->id && hak_options.check)
         hak_magazine_return(heap, p, caller);
     else if (special != HAK_WORD_SPECIAL)
         hak_remote_free_now(p, caller);

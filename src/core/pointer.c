@@ -38,7 +38,8 @@ size_t hak_pointer_usable(uintptr_t p, uint32_t word, const void *caller)
         struct hak_slab *slab = hak_slab_of(p);
         uint32_t index = hak_block_checked(slab, p, caller);
         size_t size = hak_size_classes[slab->size_class].size;
-        bool exact = hak_options.check || slab->size_class >= HAK_TINY_CLASSES;
+        bool exact = hak_options.check || slab->size_class >= HAK_TINY_CLASSES ||
+                     hak_word_is_user(word);
         if (exact && HAK_UNLIKELY(hak_block_is_free(slab, index)))
             hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, size, caller);
         return size;

@@ -6,6 +6,7 @@
 #include "core/fast_path.h"
 #include "core/heap.h"
 #include "core/pointer.h"
+#include "core/user_heap.h"
 #include "large/large.h"
 #include "large/run.h"
 
@@ -16,7 +17,7 @@ static bool keeps(size_t usable, size_t size)
     return size <= usable && (size > usable / 2 || usable <= 64);
 }
 
-static void *in_place(uintptr_t p, uint32_t word, size_t usable, size_t size, const void *caller)
+void *hak_realloc_in_place(uintptr_t p, uint32_t word, size_t usable, size_t size, const void *caller)
 {
     if ((word & HAK_WORD_SPECIAL) != HAK_WORD_SPECIAL)
         return keeps(usable, size) ? (void *)p : NULL;
@@ -37,6 +38,8 @@ void *hak_realloc(void *ptr, size_t size)
         return hak_malloc(size);
     uint32_t word = hak_unit_map_get(p);
     size_t usable = hak_pointer_usable(p, word, caller);
+    if (HAK_UNLIKELY(hak_word_is_user(word)))
+        return hak_user_heap_resize(hak_user_heap_of(p, word, caller), p, word, size, caller);
     if (size == 0) {
         hak_free(ptr);
         return NULL;
@@ -45,7 +48,7 @@ void *hak_realloc(void *ptr, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    void *moved = in_place(p, word, usable, size, caller);
+    void *moved = hak_realloc_in_place(p, word, usable, size, caller);
     if (moved != NULL)
         return moved;
     moved = hak_malloc(size);

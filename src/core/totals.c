@@ -10,18 +10,21 @@
 static void add_unit(struct hak_totals *out, uintptr_t base, struct hak_slab *unit)
 {
     uint32_t word = hak_unit_map_get(base);
-    if (word == 0)
+    if (word == 0 || word == HAK_WORD_GONE)
         return;
     out->slab_bytes += HAK_UNIT_BYTES;
-    if (word == HAK_WORD_RUN) {
+    if ((word & HAK_WORD_RUN) == HAK_WORD_RUN) {
         /* A cached run is not in use. The unit may change hands while it is read: what cannot be is
          * not counted. */
-        if (hak_run_phase(hak_load_relaxed(&unit->state)) != HAK_RUN_LIVE)
+        if (!hak_word_is_user(word) && hak_run_phase(hak_load_relaxed(&unit->state)) != HAK_RUN_LIVE)
             return;
         size_t bytes = hak_load_relaxed(&unit->run_bytes);
         out->used_bytes += bytes <= HAK_RUN_MAX ? bytes : 0;
     } else if ((word & HAK_WORD_SPECIAL) != HAK_WORD_SPECIAL && hak_load_relaxed(&unit->back) == 0) {
-        const struct hak_size_class *c = &hak_size_classes[hak_load_relaxed(&unit->size_class)];
+        uint8_t size_class = hak_load_relaxed(&unit->size_class);
+        if (size_class >= HAK_CLASSES) /* a user heap's run a moment ago */
+            return;
+        const struct hak_size_class *c = &hak_size_classes[size_class];
         uint32_t used = hak_state_used(hak_load_relaxed(&unit->state));
         uint32_t cached = hak_slab_cached(unit, c);
         used = used < c->capacity ? used : c->capacity;

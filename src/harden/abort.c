@@ -18,13 +18,16 @@ __attribute__((visibility("default"))) char hakmem_abort_message[512];
  * that nothing needs a relocation.
  */
 static const struct {
-    char wrong[24];
+    char wrong[32];
     char sized[24];
 } phrases[] = {
     [HAK_MISUSE_DOUBLE_FREE] = {"double free of", "block of"},
     [HAK_MISUSE_MISALIGNED] = {"misaligned pointer", "in blocks of"},
     [HAK_MISUSE_INTERIOR] = {"interior pointer", "inside a block of"},
     [HAK_MISUSE_FOREIGN] = {"foreign pointer", "block of"},
+    [HAK_MISUSE_OTHER_HEAP] = {"pointer not of this heap", "block of"},
+    [HAK_MISUSE_HEAP_GONE] = {"pointer into a destroyed heap", "block of"},
+    [HAK_MISUSE_DEAD_HEAP] = {"use of the destroyed heap", "heap of"},
 };
 
 /* Weak: a static program need not carry the dynamic loader's tables for this. */

@@ -15,6 +15,9 @@ enum hak_misuse {
     HAK_MISUSE_MISALIGNED,
     HAK_MISUSE_INTERIOR,
     HAK_MISUSE_FOREIGN,
+    HAK_MISUSE_OTHER_HEAP, /* given to a heap that it does not belong to */
+    HAK_MISUSE_HEAP_GONE,  /* in a heap that was destroyed */
+    HAK_MISUSE_DEAD_HEAP,  /* p is the destroyed heap itself */
 };
 
 /* The last words of an aborted process, without a newline, for a debugger or a core file. */

@@ -11,11 +11,13 @@
 
 enum {
     CHUNK_SHIFT = 8, /* descriptors are made by 256 */
-    CHUNKS = 1 << 14,
+    CHUNKS = 1 << 13,
     CACHED_MAX = 32, /* mappings in the cache */
+    GONE_MAX = 16,   /* mappings of destroyed heaps that are kept from being used again */
 };
 
-enum large_state { LARGE_UNUSED, LARGE_LIVE, LARGE_CACHED };
+/* GONE: in a user heap that was destroyed; address space without memory. */
+enum large_state { LARGE_UNUSED, LARGE_LIVE, LARGE_CACHED, LARGE_GONE };
 
 /* bytes >= usable; the memory between is never touched. */
 struct large {
@@ -25,6 +27,7 @@ struct large {
     uint32_t next_unused;
     uint32_t freed_ms;
     uint32_t index;
+    uint32_t owner; /* id of the user heap that it is in, or 0; while live */
     uint8_t state;
 };
 
@@ -34,6 +37,8 @@ static struct {
     struct large *chunks[CHUNKS];
     struct large *cached[CACHED_MAX]; /* oldest first */
     uint32_t cached_count;
+    struct large *gone[GONE_MAX]; /* a ring; gone_next is the oldest once it is full */
+    uint32_t gone_next;
     struct hak_large_totals totals;
 } all;
 
@@ -112,9 +117,10 @@ static void live_add(size_t change)
     hak_held_add(change);
 }
 
-static void set_live(struct large *large, size_t usable)
+static void set_live(struct large *large, size_t usable, uint32_t owner)
 {
     large->usable = usable;
+    large->owner = owner;
     large->state = LARGE_LIVE;
     live_add(usable);
     all.totals.live_count++;
@@ -156,7 +162,8 @@ static void split(struct large *large, size_t bytes)
 
 static uint32_t word_of(const struct large *large)
 {
-    return HAK_WORD_SPECIAL | large->index << 8 | HAK_CLASS_LARGE;
+    uint32_t user = large->owner != 0 ? HAK_WORD_USER : 0;
+    return HAK_WORD_SPECIAL | user | large->index << 8 | HAK_CLASS_LARGE;
 }
 
 /* Moves a mapping to a place where it can have new_bytes; address 0 in the result when it cannot. */
@@ -174,7 +181,7 @@ static uintptr_t move(uintptr_t from, size_t old_bytes, size_t new_bytes)
 }
 
 /* Takes a mapping out of the cache, at least `bytes` long, or NULL. */
-static struct large *cache_take(size_t bytes, size_t usable)
+static struct large *cache_take(size_t bytes, size_t usable, uint32_t owner)
 {
     uint32_t i = 0;
     hak_lock_acquire(&all.lock);
@@ -183,7 +190,7 @@ static struct large *cache_take(size_t bytes, size_t usable)
         cached_remove(i);
         if (large->bytes > bytes)
             split(large, bytes);
-        set_live(large, usable);
+        set_live(large, usable, owner);
     }
     hak_lock_release(&all.lock);
     if (large == NULL || large->bytes >= bytes)
@@ -207,7 +214,7 @@ static struct large *cache_take(size_t bytes, size_t usable)
     return at == 0 ? NULL : large;
 }
 
-static struct large *map_new(size_t bytes, size_t usable, size_t align)
+static struct large *map_new(size_t bytes, size_t usable, size_t align, uint32_t owner)
 {
     void *p = hak_os_map(bytes, align);
     if (p == NULL)
@@ -219,7 +226,7 @@ static struct large *map_new(size_t bytes, size_t usable, size_t align)
         if (large != NULL) {
             large->address = (uintptr_t)p;
             large->bytes = bytes;
-            set_live(large, usable);
+            set_live(large, usable, owner);
         }
         hak_lock_release(&all.lock);
     }
@@ -228,7 +235,7 @@ static struct large *map_new(size_t bytes, size_t usable, size_t align)
     return large;
 }
 
-void *hak_large_alloc(size_t size, size_t align, bool *zeroed)
+void *hak_large_alloc_owned(size_t size, size_t align, uint32_t owner, bool *zeroed)
 {
     if (size > PTRDIFF_MAX - HAK_UNIT_BYTES)
         return NULL;
@@ -239,9 +246,9 @@ void *hak_large_alloc(size_t size, size_t align, bool *zeroed)
     if (!hak_held_allows(usable))
         return NULL;
     if (align <= HAK_UNIT_BYTES)
-        large = cache_take(bytes, usable);
+        large = cache_take(bytes, usable, owner);
     if (large == NULL) {
-        large = map_new(bytes, usable, align < HAK_UNIT_BYTES ? HAK_UNIT_BYTES : align);
+        large = map_new(bytes, usable, align < HAK_UNIT_BYTES ? HAK_UNIT_BYTES : align, owner);
         *zeroed = true;
     }
     if (large == NULL)
@@ -250,10 +257,15 @@ void *hak_large_alloc(size_t size, size_t align, bool *zeroed)
     return (void *)large->address;
 }
 
+void *hak_large_alloc(size_t size, size_t align, bool *zeroed)
+{
+    return hak_large_alloc_owned(size, align, 0, zeroed);
+}
+
 /* The live block that p starts; under the lock. */
 static struct large *checked(uintptr_t p, uint32_t word, const void *caller)
 {
-    struct large *large = by_index((word & ~HAK_WORD_SPECIAL) >> 8);
+    struct large *large = by_index((word & ~(HAK_WORD_SPECIAL | HAK_WORD_USER)) >> 8);
     HAK_ASSERT(large != NULL);
     if (HAK_LIKELY(large->address == p && large->state == LARGE_LIVE))
         return large;
@@ -281,13 +293,76 @@ static bool evict(struct large *out, bool everything, uint32_t now_ms)
     return true;
 }
 
+/* --- mappings of destroyed heaps --- */
+
+/* Takes the oldest one out; false when there is none. Under the lock. */
+static bool gone_take(struct large *out)
+{
+    for (uint32_t i = 0; i < GONE_MAX; i++) {
+        struct large **slot = &all.gone[(all.gone_next + i) % GONE_MAX];
+        struct large *large = *slot;
+        if (large == NULL)
+            continue;
+        *slot = NULL;
+        *out = *large;
+        hak_unit_map_set(large->address, 1, 0);
+        descriptor_drop(large);
+        return true;
+    }
+    return false;
+}
+
+/* The next live one of the owner, from descriptor *index on; address 0 when there is none. */
+static struct large owned_next(uint32_t owner, uint32_t *index)
+{
+    struct large found = {0};
+    hak_lock_acquire(&all.lock);
+    for (; *index < all.count && found.address == 0; ++*index) {
+        struct large *large = by_index(*index);
+        if (large->state == LARGE_LIVE && large->owner == owner)
+            found = *large;
+    }
+    hak_lock_release(&all.lock);
+    return found;
+}
+
+void hak_large_destroy_owned(uint32_t owner)
+{
+    struct large next;
+    for (uint32_t index = 1; (next = owned_next(owner, &index)).address != 0;) {
+        struct large oldest = {0};
+        hak_os_purge((void *)next.address, next.bytes, false);
+        hak_lock_acquire(&all.lock);
+        struct large *large = by_index(next.index);
+        live_add(-large->usable);
+        all.totals.live_count--;
+        large->state = LARGE_GONE;
+        hak_unit_map_set(large->address, 1, HAK_WORD_GONE);
+        if (all.gone[all.gone_next] != NULL)
+            gone_take(&oldest);
+        all.gone[all.gone_next] = large;
+        all.gone_next = (all.gone_next + 1) % GONE_MAX;
+        hak_lock_release(&all.lock);
+        if (oldest.address != 0)
+            hak_os_unmap((void *)oldest.address, oldest.bytes);
+    }
+}
+
+uint32_t hak_large_owner(uintptr_t p, uint32_t word, const void *caller)
+{
+    hak_lock_acquire(&all.lock);
+    uint32_t owner = checked(p, word, caller)->owner;
+    hak_lock_release(&all.lock);
+    return owner;
+}
+
 size_t hak_large_purge(uint32_t now_ms, bool everything)
 {
     size_t bytes = 0;
     for (;;) {
         struct large gone;
         hak_lock_acquire(&all.lock);
-        bool found = evict(&gone, everything, now_ms);
+        bool found = evict(&gone, everything, now_ms) || (everything && gone_take(&gone));
         hak_lock_release(&all.lock);
         if (!found)
             return bytes;

@@ -19,6 +19,16 @@ struct hak_large_totals {
  * out. *zeroed: the block reads as zeros. */
 void *hak_large_alloc(size_t size, size_t align, bool *zeroed);
 
+/* The same for the user heap of that id. */
+void *hak_large_alloc_owned(size_t size, size_t align, uint32_t owner, bool *zeroed);
+
+/* The id of the user heap that the block is in, 0 for none; aborts when p starts no live block. */
+uint32_t hak_large_owner(uintptr_t p, uint32_t word, const void *caller);
+
+/* Ends all blocks of a user heap. Their memory goes at once; the addresses of the last few are kept from
+ * being used again, until memory is short or trimmed. */
+void hak_large_destroy_owned(uint32_t owner);
+
 /* Frees the block that p starts. word: the unit-map word of p, of class HAK_CLASS_LARGE. */
 void hak_large_free(uintptr_t p, uint32_t word, const void *caller);
 

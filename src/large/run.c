@@ -81,13 +81,31 @@ void *hak_run_alloc(struct hak_heap *heap, size_t size, bool *zeroed)
     return (void *)hak_slab_base(run);
 }
 
+/* The state of a run in use that belongs to the user heap; its word. */
+static uint64_t owned_state(uint32_t owner)
+{
+    return hak_slab_state(owner, HAK_SLAB_OWNED, 1);
+}
+
+static uint32_t owned_word(uint32_t owner)
+{
+    return HAK_WORD_RUN | owner << 8;
+}
+
+static HAK_COLD _Noreturn void no_run(uintptr_t p, uint32_t word, const void *caller)
+{
+    hak_misuse_abort(word == HAK_WORD_GONE ? HAK_MISUSE_HEAP_GONE
+                     : p % 16 != 0         ? HAK_MISUSE_MISALIGNED
+                                           : HAK_MISUSE_INTERIOR,
+                     (void *)p, 0, caller);
+}
+
 /* The run whose block p is, after checking that it is one and in use. */
 static struct hak_slab *checked(uintptr_t p, uint32_t word, const void *caller)
 {
     struct hak_slab *run = hak_unit_of(p);
     if (HAK_UNLIKELY(word != HAK_WORD_RUN || (p & (HAK_UNIT_BYTES - 1)) != 0))
-        hak_misuse_abort(p % 16 != 0 ? HAK_MISUSE_MISALIGNED : HAK_MISUSE_INTERIOR, (void *)p, 0,
-                         caller);
+        no_run(p, word, caller);
     if (HAK_UNLIKELY(hak_run_phase(hak_load_relaxed(&run->state)) != HAK_RUN_LIVE))
         hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
     return run;
@@ -131,6 +149,35 @@ size_t hak_run_purge(struct hak_slab *run)
     return gone ? bytes : 0;
 }
 
+struct hak_slab *hak_run_own(uintptr_t p, uint32_t owner)
+{
+    struct hak_slab *run = hak_unit_of(p);
+    hak_store_relaxed(&run->size_class, HAK_CLASS_RUN);
+    hak_store_release(&run->state, owned_state(owner));
+    hak_unit_map_set(p, 1, owned_word(owner));
+    return run;
+}
+
+static struct hak_slab *checked_owned(uintptr_t p, uint32_t word, const void *caller)
+{
+    struct hak_slab *run = hak_unit_of(p);
+    uint32_t owner = hak_word_id(word);
+    if (HAK_UNLIKELY(word != owned_word(owner) || (p & (HAK_UNIT_BYTES - 1)) != 0))
+        no_run(p, word, caller);
+    if (HAK_UNLIKELY(hak_load_relaxed(&run->state) != owned_state(owner)))
+        hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
+    return run;
+}
+
+void hak_run_free_owned(uintptr_t p, uint32_t word, const void *caller)
+{
+    struct hak_slab *run = checked_owned(p, word, caller);
+    uint64_t live = owned_state(hak_word_id(word));
+    if (HAK_UNLIKELY(!hak_cas_acq_rel(&run->state, &live, 0)))
+        hak_misuse_abort(HAK_MISUSE_DOUBLE_FREE, (void *)p, hak_load_relaxed(&run->run_bytes), caller);
+    give_back(run, run->run_units);
+}
+
 bool hak_run_resize(uintptr_t p, size_t size)
 {
     struct hak_slab *run = hak_unit_of(p);
@@ -152,7 +199,9 @@ bool hak_run_resize(uintptr_t p, size_t size)
 
 size_t hak_run_usable(uintptr_t p, uint32_t word, const void *caller)
 {
-    return hak_load_relaxed(&checked(p, word, caller)->run_bytes);
+    struct hak_slab *run = hak_word_is_user(word) ? checked_owned(p, word, caller)
+                                                  : checked(p, word, caller);
+    return hak_load_relaxed(&run->run_bytes);
 }
 
 void hak_run_cache_flush(struct hak_heap *heap)

@@ -79,6 +79,13 @@ void hak_run_init(struct hak_heap *heap);
 /* Frees the run that p starts; aborts when p is inside one or it is free. word: p's unit-map word. */
 void hak_run_free(struct hak_heap *heap, uintptr_t p, uint32_t word, const void *caller);
 
+/* Gives a run that hak_run_alloc has just returned to a user heap; its descriptor. The state word is then
+ * like that of a slab with one block, of class HAK_CLASS_RUN, so a vector can hold the run. */
+struct hak_slab *hak_run_own(uintptr_t p, uint32_t owner);
+
+/* Frees such a run: to the pool, at once. */
+void hak_run_free_owned(uintptr_t p, uint32_t word, const void *caller);
+
 /* Changes the length in place, to within the limits of hak_run_alloc. False when it cannot. */
 bool hak_run_resize(uintptr_t p, size_t size);
 

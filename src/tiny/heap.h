@@ -188,6 +188,8 @@ HAK_INLINE void hak_heap_leave(struct hak_heap *heap, uint32_t before)
 bool hak_vector_reserve(struct hak_vector *v);
 void hak_vector_append(struct hak_vector *v, struct hak_slab *slab);
 void hak_vector_clear(struct hak_vector *v);
+/* Gives its memory back; the vector is not to be used again. */
+void hak_vector_free(struct hak_vector *v);
 /* Makes item i a hole. */
 void hak_vector_remove(struct hak_vector *v, uint32_t i);
 /* The first slab that may have free blocks of the owner's, or NULL. */

@@ -56,6 +56,19 @@ HAK_INLINE unsigned hak_size_class(size_t size)
            (unsigned)(((size - 1) >> (doubling - 3)) & 7);
 }
 
+/* What size to ask for to get a block aligned to align, a power of two of at most a unit: a block starts
+ * at a multiple of its size within a unit-aligned slab. Above HAK_MID_MAX every block will do. */
+HAK_INLINE size_t hak_size_aligned(size_t size, size_t align)
+{
+    while (align > 1 && size <= HAK_MID_MAX) {
+        size_t block = hak_size_classes[hak_size_class(size)].size;
+        if (block % align == 0)
+            break;
+        size = block + 1;
+    }
+    return size;
+}
+
 /* The index of the block that starts at offset bytes into the blocks of a slab, rounded down.
  * Exact for offsets below 4 units: offset / 8 < 2^15 and the inverse errs by less than 1 in 2^32. */
 HAK_INLINE unsigned hak_block_index(const struct hak_size_class *c, size_t offset)

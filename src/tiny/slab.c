@@ -224,7 +224,9 @@ static struct hak_slab *make(unsigned size_class, uint32_t owner, uint32_t k)
 
 struct hak_slab *hak_slab_acquire(unsigned size_class, uint32_t owner, uint32_t k)
 {
-    struct hak_slab *slab = adopt(size_class, owner, k);
+    struct hak_slab *slab = NULL;
+    if (owner < HAK_ID_USER_FIRST) /* blocks of an orphan may outlive a user heap */
+        slab = adopt(size_class, owner, k);
     if (slab == NULL)
         slab = make(size_class, owner, k);
     if (hak_pool_purge_pending())

@@ -95,6 +95,19 @@ uint64_t hak_slab_unclaim(struct hak_slab *slab, uint32_t unused);
  * twice aborts. */
 uint32_t hak_slab_take(struct hak_slab *slab, uint32_t want, uintptr_t *end);
 
+/* The same for the lowest free block alone; 0 when there is none. */
+HAK_INLINE uintptr_t hak_slab_take_one(struct hak_slab *slab)
+{
+    _Atomic uint64_t *bits = &hak_slab_free_bits(slab)[slab->first_word];
+    uint64_t word = hak_load_relaxed(bits);
+    uintptr_t block = 0;
+    if (HAK_UNLIKELY(word == 0))
+        return hak_slab_take(slab, 1, &block + 1) != 0 ? block : 0;
+    hak_store_relaxed(bits, word & (word - 1));
+    uint32_t index = slab->first_word * 64u + (uint32_t)__builtin_ctzll(word);
+    return slab->first + (size_t)index * hak_size_classes[slab->size_class].size;
+}
+
 /* The same for a slab of at most 64 blocks; returns the blocks as a mask. */
 uint64_t hak_slab_take_mask(struct hak_slab *slab, uint32_t want);
 
@@ -115,7 +128,7 @@ void hak_slab_retire(struct hak_slab *slab);
  * the list of orphans, and retire it; nothing if somebody else deals with it. */
 void hak_slab_emptied(struct hak_slab *slab, uint64_t state);
 
-/* A slab for the class: an orphan, or made of fresh units. Returned claimed (busy) with used raised
+/* A slab for the class: an orphan, unless a user heap asks, or made of fresh units. Returned claimed (busy) with used raised
  * by k, owned by `owner`, the unit map set. NULL (ENOMEM) when memory is out. */
 struct hak_slab *hak_slab_acquire(unsigned size_class, uint32_t owner, uint32_t k);
 
@@ -138,7 +151,8 @@ size_t hak_slab_purge_pages(const struct hak_slab *slab);
 /* The word of the unit map for a slab of the class owned by id. */
 HAK_INLINE uint32_t hak_slab_word(unsigned size_class, uint32_t id)
 {
-    return id << 8 | size_class | (size_class >= HAK_TINY_CLASSES ? HAK_WORD_MID : 0);
+    bool mid = size_class >= HAK_TINY_CLASSES || id >= HAK_ID_USER_FIRST;
+    return id << 8 | size_class | (mid ? HAK_WORD_MID : 0);
 }
 
 /* Whether a block's bits say that it is free or, in a mid slab, cached. The truth for mid slabs, and for

@@ -89,6 +89,14 @@ void hak_vector_clear(struct hak_vector *v)
     v->length = v->first = v->scan = v->holes = v->first_hole = 0;
 }
 
+void hak_vector_free(struct hak_vector *v)
+{
+    if (v->capacity == 0)
+        return;
+    hak_metadata_free(v->items, v->capacity * sizeof *v->items);
+    hak_metadata_free(v->avail, bit_bytes(v->capacity));
+}
+
 struct hak_slab *hak_vector_first_avail(struct hak_vector *v, uint32_t *position)
 {
     uint32_t words = (v->length + 63) / 64;

@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 LINE = re.compile(
-    r"hakmem: (?P<phrase>double free of|misaligned pointer|interior pointer|foreign pointer) "
+    r"hakmem: (?P<phrase>double free of|misaligned pointer|interior pointer|foreign pointer"
+    r"|pointer not of this heap|pointer into a destroyed heap|use of the destroyed heap) "
     r"(?P<pointer>0x[0-9a-f]+)(?P<detail>[^,\n]*)"
     r"(?:, called from (?P<module>[^ +]+)(?:\+0x[0-9a-f]+)?"
     r"(?: \((?P<function>[^+)]+)\+0x[0-9a-f]+\))?)?\n"

@@ -1,5 +1,7 @@
 #include "misuse.h"
 
+struct hakmem_heap *misuse_heap;
+
 __attribute__((noinline)) void misuse(enum call call, void *pointer)
 {
     announce(pointer);
@@ -14,6 +16,12 @@ __attribute__((noinline)) void misuse(enum call call, void *pointer)
         break;
     case CALL_USABLE_SIZE:
         usable = opaque_size(malloc_usable_size(opaque(pointer)));
+        break;
+    case CALL_HEAP_FREE:
+        hakmem_heap_free(misuse_heap, opaque(pointer));
+        break;
+    case CALL_HEAP_DESTROY:
+        hakmem_heap_destroy(opaque(pointer));
         break;
     }
     survived();

@@ -10,6 +10,7 @@
 #define HAKMEM_TESTS_MISUSE_H
 
 #include "support/check.h"
+#include "support/heaps.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -33,7 +34,7 @@ static inline void survived(void)
 }
 
 /* The call that a program's first argument names. */
-enum call { CALL_FREE, CALL_REALLOC, CALL_USABLE_SIZE };
+enum call { CALL_FREE, CALL_REALLOC, CALL_USABLE_SIZE, CALL_HEAP_FREE, CALL_HEAP_DESTROY };
 
 static inline enum call call_named(const char *name)
 {
@@ -41,13 +42,21 @@ static inline enum call call_named(const char *name)
         return CALL_FREE;
     if (strcmp(name, "realloc") == 0)
         return CALL_REALLOC;
+    if (strcmp(name, "heap_free") == 0)
+        return CALL_HEAP_FREE;
+    if (strcmp(name, "heap_destroy") == 0)
+        return CALL_HEAP_DESTROY;
     CHECK_THAT(strcmp(name, "usable_size") == 0,
-               "the call is '%s': free, realloc or usable_size is accepted", name);
+               "the call is '%s': free, realloc, usable_size, heap_free or heap_destroy is accepted",
+               name);
     return CALL_USABLE_SIZE;
 }
 
 /* The faulty call. Not inlined and exported, so that it is the caller that a message names. */
 void misuse(enum call call, void *pointer);
+
+/* The heap that CALL_HEAP_FREE is a call of. */
+extern struct hakmem_heap *misuse_heap;
 
 static inline size_t size_argument(const char *text)
 {

@@ -7,6 +7,8 @@
 
 #include "support/api.h"
 
+#include "in_heaps.h"
+
 static size_t pick_size(struct rng *rng)
 {
     uint64_t pick = rng_below(rng, 4096);
