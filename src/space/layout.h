@@ -58,7 +58,6 @@ struct hak_slab {
         uint8_t first_word; /* no bit is set in free_bits below this word; the owner's hint */
         uint8_t run_units;  /* page run: its length */
     };
-    uint8_t color; /* offset of the first block, in cache lines */
 } HAK_ALIGNED(64);
 
 enum hak_tier { HAK_TIER_HOT, HAK_TIER_DRAINING, HAK_TIER_EMPTY };

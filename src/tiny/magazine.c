@@ -32,7 +32,7 @@ void hak_magazine_init(struct hak_heap *heap, unsigned c)
 uint32_t hak_block_checked(const struct hak_slab *slab, uintptr_t p, const void *caller)
 {
     const struct hak_size_class *c = &hak_size_classes[slab->size_class];
-    uintptr_t first = hak_slab_first_block(slab, p);
+    uintptr_t first = hak_slab_first_block(p);
     uint32_t index = hak_block_index(c, p - first);
     if (HAK_LIKELY(p >= first && first + (size_t)index * c->size == p &&
                    index < hak_slab_capacity(slab)))

@@ -57,7 +57,6 @@ static size_t each_range(const struct hak_slab *slab, void (*visit)(void *p, siz
 {
     const struct hak_size_class *c = &hak_size_classes[slab->size_class];
     const uintptr_t page = hak_os_page_size(), base = hak_slab_base(slab);
-    const uintptr_t first = base + (uintptr_t)slab->color * HAK_CACHE_LINE;
     const uint32_t capacity = hak_slab_capacity(slab);
     const _Atomic uint64_t *bits = hak_load_relaxed(&slab->bits);
     size_t bytes = 0;
@@ -66,9 +65,9 @@ static size_t each_range(const struct hak_slab *slab, void (*visit)(void *p, siz
         if (start == capacity)
             break;
         end = next_block(bits, c->words, start, capacity, false);
-        uintptr_t from = start == 0 ? base : hak_round_up(first + (size_t)start * c->size, page);
+        uintptr_t from = start == 0 ? base : hak_round_up(base + (size_t)start * c->size, page);
         uintptr_t to = end == capacity ? base + c->units * HAK_UNIT_BYTES
-                                       : (first + (size_t)end * c->size) & ~(page - 1);
+                                       : (base + (size_t)end * c->size) & ~(page - 1);
         if (from < to) {
             visit((void *)from, to - from);
             bytes += to - from;

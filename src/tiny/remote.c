@@ -9,7 +9,7 @@ static HAK_COLD _Noreturn void misuse(enum hak_misuse kind, struct hak_slab *sla
                                       uint64_t bits, const void *caller)
 {
     const struct hak_size_class *c = &hak_size_classes[slab->size_class];
-    uintptr_t first = hak_slab_base(slab) + (uintptr_t)slab->color * HAK_CACHE_LINE;
+    uintptr_t first = hak_slab_base(slab);
     unsigned index = word * 64 + (unsigned)__builtin_ctzll(bits);
     hak_misuse_abort(kind, (void *)(first + (size_t)index * c->size), c->size, caller);
 }

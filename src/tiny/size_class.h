@@ -25,7 +25,7 @@ enum {
 struct hak_size_class {
     uint32_t size;     /* bytes */
     uint32_t inverse;  /* ceil(2^32 / (size / 8)), to divide by multiplying; 2^32 - 1 for 8 B */
-    uint16_t capacity; /* blocks of a slab, without color */
+    uint16_t capacity; /* blocks of a slab */
     uint8_t units;     /* of a slab */
     uint8_t words;     /* of one of its bitmaps */
 };

@@ -171,7 +171,7 @@ static struct hak_slab *adopt(unsigned size_class, uint32_t owner, uint32_t k)
         if (size_class >= HAK_TINY_CLASSES)
             clear_cached_bits(slab);
         slab->first_word = 0;
-        slab->first = hak_slab_base(slab) + (uintptr_t)slab->color * HAK_CACHE_LINE;
+        slab->first = hak_slab_base(slab);
     }
     hak_pool_release();
     return slab;
@@ -211,10 +211,9 @@ static struct hak_slab *make(unsigned size_class, uint32_t owner, uint32_t k)
     hak_store_relaxed(&slab->bits, bits != NULL ? bits : slab->own_bits);
     hak_store_relaxed(&slab->size_class, (uint8_t)size_class);
     slab->first_word = 0;
-    slab->color = 0;
     for (unsigned u = 0; u < c->units; u++)
         hak_store_relaxed(&slab[u].back, (uint8_t)u);
-    slab->first = hak_slab_base(slab) + (uintptr_t)slab->color * HAK_CACHE_LINE;
+    slab->first = hak_slab_base(slab);
     fill_bits(slab, c);
     hak_unit_map_set(hak_slab_base(slab), c->units, hak_slab_word(size_class, owner));
     hak_store_release(&slab->state, (hak_slab_state(owner, HAK_SLAB_OWNED, 0) | HAK_SLAB_BUSY) + k);

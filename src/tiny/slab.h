@@ -65,20 +65,16 @@ HAK_INLINE _Atomic uint64_t *hak_slab_remote_bits(struct hak_slab *slab,
 }
 
 /* Where the blocks of the slab that p lies in start. */
-HAK_INLINE uintptr_t hak_slab_first_block(const struct hak_slab *slab, uintptr_t p)
+HAK_INLINE uintptr_t hak_slab_first_block(uintptr_t p)
 {
     struct hak_slab *unit = hak_unit_of(p);
-    return (p & ~(HAK_UNIT_BYTES - 1)) - ((uintptr_t)hak_load_relaxed(&unit->back) << HAK_UNIT_SHIFT) +
-           (uintptr_t)slab->color * HAK_CACHE_LINE;
+    return (p & ~(HAK_UNIT_BYTES - 1)) - ((uintptr_t)hak_load_relaxed(&unit->back) << HAK_UNIT_SHIFT);
 }
 
 /* Number of blocks. */
 HAK_INLINE uint32_t hak_slab_capacity(const struct hak_slab *slab)
 {
-    const struct hak_size_class *c = &hak_size_classes[slab->size_class];
-    if (HAK_LIKELY(slab->color == 0))
-        return c->capacity;
-    return (c->units * (uint32_t)HAK_UNIT_BYTES - slab->color * (uint32_t)HAK_CACHE_LINE) / c->size;
+    return hak_size_classes[slab->size_class].capacity;
 }
 
 enum hak_claim { HAK_CLAIM_WON, HAK_CLAIM_BUSY, HAK_CLAIM_LOST };
