@@ -15,8 +15,8 @@ struct hak_heap *hak_heap_attach(void);
 struct hak_heap *hak_heap_late_acquire(void);
 void hak_heap_late_release(void);
 
-/* Gives back what a heap caches in blocks: magazines, cached bits, inbox, outboxes, deferred map, run
- * cache. Closes the inbox. */
+/* Gives back what a heap caches in blocks: magazines, inbox, outboxes, deferred map, run cache. Closes the
+ * inbox. */
 void hak_heap_flush(struct hak_heap *heap);
 
 /* Gives the system what no block needs, for when memory or address space is short. */

@@ -212,6 +212,7 @@ static HAK_NOINLINE void remote_miss(struct hak_heap *heap, uintptr_t p, uint32_
     if (!hak_outbox_open(heap, p, x, caller) && !hak_remote_defer(heap, p, x & 0xff))
         hak_remote_miss(heap, p, x & 0xff, caller);
     hak_heap_leave(heap, mark);
+    hak_scavenger_check();
 }
 
 /* A thread that only frees gains by outboxes, so it gets a heap as well. */
