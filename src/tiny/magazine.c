@@ -50,8 +50,10 @@ static struct hak_slab *warm_slab(struct hak_heap *heap, unsigned c)
 {
     struct hak_slab *warm = heap->warm[c];
     struct hak_vector *v = &heap->slabs[c];
-    bool held = warm != NULL && warm->position < v->length && v->items[warm->position] == warm &&
-                hak_vector_holds(v, warm->position) &&
+    if (warm == NULL)
+        return NULL;
+    uint32_t position = hak_load_relaxed(&warm->position); /* once: it may be another heap's slab by now */
+    bool held = position < v->length && v->items[position] == warm && hak_vector_holds(v, position) &&
                 hak_state_used(hak_load_relaxed(&warm->state)) == 0;
     return held ? warm : NULL;
 }
@@ -61,7 +63,7 @@ static struct hak_slab *warm_slab(struct hak_heap *heap, unsigned c)
 static void hand_on(struct hak_heap *heap, struct hak_slab *slab, unsigned c)
 {
     struct hak_vector *v = &heap->slabs[c];
-    uint32_t position = slab->position;
+    uint32_t position = hak_load_relaxed(&slab->position);
     if (!hak_slab_steal(slab))
         return;
     if (position < v->length && v->items[position] == slab)
@@ -89,7 +91,7 @@ static void slab_emptied(struct hak_heap *heap, struct hak_slab *slab, unsigned 
 void hak_magazine_return_blocks(struct hak_heap *heap, struct hak_slab *slab, uint32_t n)
 {
     unsigned c = slab->size_class;
-    hak_vector_mark(&heap->slabs[c], slab->position);
+    hak_vector_mark(&heap->slabs[c], hak_load_relaxed(&slab->position));
     if (hak_state_used(hak_slab_return(slab, n)) == 0)
         slab_emptied(heap, slab, c);
 }
@@ -241,7 +243,7 @@ struct hak_slab *hak_magazine_claim(struct hak_heap *heap, unsigned c, uint32_t 
 void hak_magazine_unclaim(struct hak_heap *heap, struct hak_slab *slab, uint32_t want, uint32_t got)
 {
     unsigned c = slab->size_class;
-    uint32_t position = slab->position;
+    uint32_t position = hak_load_relaxed(&slab->position);
     if (got < want)
         hak_vector_unmark(&heap->slabs[c], position);
     uint64_t state = hak_slab_unclaim(slab, want - got);
